@@ -1,0 +1,1 @@
+//! Benchmarks of lakebed live in `benches/`.

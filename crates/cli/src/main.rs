@@ -1,0 +1,3 @@
+//! The `lakebed` program.
+
+fn main() {}

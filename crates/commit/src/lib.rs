@@ -1,0 +1,1 @@
+//! The commit state machine: pure, it asks and is answered.

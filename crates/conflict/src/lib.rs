@@ -1,0 +1,1 @@
+//! Conflict rules for lake tables as constant data.

@@ -1,0 +1,1 @@
+//! Rows: Parquet files in and out of Arrow, statistics, expressions.

@@ -1,0 +1,1 @@
+//! The Delta table format: log actions, replay, checkpoints.

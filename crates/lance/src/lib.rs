@@ -1,0 +1,1 @@
+//! The Lance table format: manifests, transactions, deletion files.

@@ -1,0 +1,1 @@
+//! Names of the Delta log and of the files beside it.

@@ -1,0 +1,1 @@
+//! Names inside a Lance table.

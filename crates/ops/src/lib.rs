@@ -1,0 +1,1 @@
+//! Statements turned into files, a footprint and a transaction.

@@ -1,0 +1,1 @@
+//! SQL text to predicates, expressions and column types, and back.

@@ -1,0 +1,1 @@
+//! Bytes under names, and create-if-absent with a stated guarantee.

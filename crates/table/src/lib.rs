@@ -1,0 +1,1 @@
+//! The table facade: open, create, read, commit and maintain.

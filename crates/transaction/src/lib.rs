@@ -1,0 +1,31 @@
+//! The transaction model that both table formats, the conflict rules and the commit machine share.
+//!
+//! A writer's intent is described in terms that no format owns:
+//!
+//! - [`Footprint`]: what a transaction reads and writes (files or fragments, rows, columns, predicates, keys, registers);
+//! - [`Expr`] over [`Scalar`]: predicates and expressions as a small tree, evaluated elsewhere;
+//! - operation kinds per family: [`LanceKind`], [`DeltaKind`], [`MaxComputeKind`];
+//! - [`Verdict`], [`Judgement`] and [`Conflict`]: what a rule says about ours against a landed transaction;
+//! - [`Outcome`]: what a commit answers.
+//!
+//! The crate knows no store, no async, no Arrow, no SQL text and no format's bytes.
+
+mod column;
+mod expr;
+mod footprint;
+mod kind;
+mod outcome;
+mod row_set;
+mod scalar;
+mod unit;
+mod verdict;
+
+pub use column::{Column, ColumnType};
+pub use expr::{BinaryOp, CaseArm, Expr, Function, UnaryOp};
+pub use footprint::{Access, Footprint, KeyProbe, ReadPredicate, Register};
+pub use kind::{DeltaKind, Kind, LanceKind, MaxComputeKind};
+pub use outcome::{Exhaustion, Outcome, TransactionId};
+pub use row_set::RowSet;
+pub use scalar::Scalar;
+pub use unit::{ColumnBounds, Unit, UnitId, UnitSet};
+pub use verdict::{Conflict, Evidence, Judgement, Reason, Verdict};

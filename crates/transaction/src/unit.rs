@@ -1,0 +1,183 @@
+//! Units: the files (Delta) or fragments (Lance) that hold rows.
+
+use crate::Scalar;
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// What names a unit: a Lance fragment's number, or a Delta file's path as the log spells it.
+#[derive(Clone, Debug)]
+pub enum UnitId {
+    /// A Lance fragment.
+    Fragment(u64),
+    /// A Delta data file. The hash stands first in the order so that large sets compare integers, not text.
+    File {
+        /// Hash of `path`.
+        hash: u64,
+        /// The path, byte for byte as in the log.
+        path: Arc<str>,
+    },
+}
+
+impl UnitId {
+    /// The unit of this path.
+    #[must_use]
+    pub fn file(path: &str) -> Self {
+        Self::File { hash: hash_of(path), path: Arc::from(path) }
+    }
+
+    fn key(&self) -> (u64, Option<&str>) {
+        match self {
+            Self::Fragment(id) => (*id, None),
+            Self::File { hash, path } => (*hash, Some(path)),
+        }
+    }
+}
+
+/// FNV-1a; any well-spread function would do, since equal hashes are followed by the text.
+fn hash_of(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+impl PartialEq for UnitId {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for UnitId {}
+
+impl PartialOrd for UnitId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for UnitId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl Hash for UnitId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().0.hash(state);
+    }
+}
+
+impl fmt::Display for UnitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fragment(id) => write!(f, "fragment {id}"),
+            Self::File { path, .. } => f.write_str(path),
+        }
+    }
+}
+
+/// A set of units, kept sorted so that two sets meet in one pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnitSet(Vec<UnitId>);
+
+impl UnitSet {
+    /// The units, ascending.
+    #[must_use]
+    pub fn as_slice(&self) -> &[UnitId] {
+        &self.0
+    }
+
+    /// How many units.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether the unit is in the set.
+    #[must_use]
+    pub fn contains(&self, id: &UnitId) -> bool {
+        self.0.binary_search(id).is_ok()
+    }
+
+    /// Adds a unit.
+    pub fn insert(&mut self, id: UnitId) {
+        if let Err(at) = self.0.binary_search(&id) {
+            self.0.insert(at, id);
+        }
+    }
+
+    /// The first units that are in both sets, at most `limit` of them.
+    #[must_use]
+    pub fn common(&self, other: &Self, limit: usize) -> Vec<UnitId> {
+        let (mut a, mut b) = (self.0.as_slice(), other.0.as_slice());
+        let mut found = Vec::new();
+        while let ([x, rest_a @ ..], [y, rest_b @ ..]) = (a, b) {
+            if found.len() >= limit {
+                break;
+            }
+            match x.cmp(y) {
+                Ordering::Less => a = rest_a,
+                Ordering::Greater => b = rest_b,
+                Ordering::Equal => {
+                    found.push(x.clone());
+                    (a, b) = (rest_a, rest_b);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether the sets share a unit.
+    #[must_use]
+    pub fn intersects(&self, other: &Self) -> bool {
+        !self.common(other, 1).is_empty()
+    }
+}
+
+impl FromIterator<UnitId> for UnitSet {
+    fn from_iter<I: IntoIterator<Item = UnitId>>(ids: I) -> Self {
+        let mut ids: Vec<_> = ids.into_iter().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        Self(ids)
+    }
+}
+
+/// What is known of one column of a unit without opening it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnBounds {
+    /// No value is smaller. `None`: not known.
+    pub min: Option<Scalar>,
+    /// No value is greater. `None`: not known.
+    pub max: Option<Scalar>,
+    /// How many values are NULL. `None`: not known.
+    pub null_count: Option<u64>,
+}
+
+/// A unit that a transaction adds, with what is known of its rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unit {
+    /// Its name.
+    pub id: UnitId,
+    /// Physical rows, where known.
+    pub row_count: Option<u64>,
+    /// Partition values by logical column name; one value for every row.
+    pub partition: Vec<(Arc<str>, Scalar)>,
+    /// Bounds by column name. A column that is absent is not known.
+    pub bounds: Vec<(Arc<str>, ColumnBounds)>,
+    /// Whether the rows are new to the table (false for the output of a compaction).
+    pub data_change: bool,
+}
+
+impl Unit {
+    /// A unit of which nothing is known but its name.
+    #[must_use]
+    pub const fn named(id: UnitId) -> Self {
+        Self { id, row_count: None, partition: Vec::new(), bounds: Vec::new(), data_change: true }
+    }
+}

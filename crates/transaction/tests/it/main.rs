@@ -1,0 +1,3 @@
+//! Integration tests of `lakebed-transaction`.
+
+mod scalar;
