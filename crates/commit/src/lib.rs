@@ -1,1 +1,15 @@
-//! The commit state machine: pure, it asks and is answered.
+//! The commit state machine: it asks, it is answered, and it does no I/O.
+//!
+//! A commit is one atomic create of the next log entry. Everything around it (which name to try, what an unanswered
+//! request may mean, which landed entries to judge, how to rebase and when to give up) is decided by [`Commit`], which
+//! hands out [`Request`]s and takes [`Answer`]s. A facade performs them; a test or a simulator may answer by hand.
+//!
+//! A table format takes part through [`Format`]: bytes in, bytes out.
+
+mod format;
+mod request;
+
+pub use format::{
+    EntryRef, Fetched, Finished, Format, FormatError, Judged, Listing, Need, Page, Parsed, Rebased, Rendered,
+};
+pub use request::{Answer, Listed, ObjectName, Request};

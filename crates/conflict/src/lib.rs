@@ -1,1 +1,16 @@
 //! Conflict rules for lake tables as constant data.
+//!
+//! A [`Policy`] is a table, rows ours, columns landed. A cell is clear, always one verdict, or a list of named
+//! [`Check`]s, the first of which that fires decides. Checks are small predicates over the facts of both sides. Nothing
+//! here does I/O or knows a format's bytes; the tables can be read, counted, printed and walked by a test.
+//!
+//! - [`Policy`], [`Cell`], [`Check`]: the engine;
+//! - [`lance`]: Lance's own rules, and the facts that only Lance has;
+//! - [`delta`]: Delta's rules at its isolation levels, and the facts that only Delta has.
+
+pub mod delta;
+pub mod lance;
+mod markdown;
+mod policy;
+
+pub use policy::{Cell, Check, Policy, Row};
