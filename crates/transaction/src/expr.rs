@@ -198,7 +198,9 @@ impl Expr {
                 .chain(arms.iter().flat_map(|arm| [&arm.when, &arm.then]))
                 .chain(otherwise.iter().map(|x| &**x))
                 .collect(),
-            Self::Call(_, arguments) | Self::Unknown { arguments, .. } | Self::Row(arguments) => arguments.iter().collect(),
+            Self::Call(_, arguments) | Self::Unknown { arguments, .. } | Self::Row(arguments) => {
+                arguments.iter().collect()
+            }
         }
     }
 
