@@ -1,3 +1,36 @@
-//! Chores of the workspace.
+//! Chores of the workspace, run as `cargo xtask <chore>`.
+//!
+//! - `codegen [--check]` turns `protos/` into checked-in Rust, or says whether what is checked in is stale;
+//! - `tidy` holds the rules of the house that no compiler holds;
+//! - `test` runs every test, those against the real clients included.
 
-fn main() {}
+mod codegen;
+mod error;
+mod workspace;
+
+use std::process::ExitCode;
+
+use error::Error;
+use workspace::Workspace;
+
+const USAGE: &str = "usage: cargo xtask codegen [--check]";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match run(&args.iter().map(String::as_str).collect::<Vec<_>>()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &[&str]) -> Result<(), Error> {
+    let workspace = Workspace::find()?;
+    match args {
+        ["codegen"] => codegen::write(&workspace),
+        ["codegen", "--check"] => codegen::check(&workspace),
+        _ => Err(Error::Usage(USAGE)),
+    }
+}
