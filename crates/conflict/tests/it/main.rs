@@ -1,1 +1,4 @@
 //! Integration tests of `lakebed-conflict`.
+
+mod delta;
+mod lance;

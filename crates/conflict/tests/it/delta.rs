@@ -1,0 +1,1 @@
+//! The policies of Delta tables.

@@ -1,0 +1,1 @@
+//! The policy of Lance tables.
