@@ -42,6 +42,15 @@ pub(crate) enum Error {
     /// Checked-in files are not what would be generated.
     #[error("stale generated files: {0}; run `cargo xtask codegen` and commit the result")]
     Stale(String),
+    /// Cargo's own account of the workspace could not be read.
+    #[error("cannot read what `cargo metadata` printed: {0}")]
+    Metadata(String),
+    /// Rules of the house are broken.
+    #[error("{0} things are untidy; they are listed above")]
+    Untidy(usize),
+    /// A tool that the tests need is missing, where none may be.
+    #[error("{0}; install it, or unset CI to skip the tests that need it")]
+    Missing(String),
 }
 
 impl Error {

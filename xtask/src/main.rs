@@ -2,10 +2,16 @@
 //!
 //! - `codegen [--check]` turns `protos/` into checked-in Rust, or says whether what is checked in is stale;
 //! - `tidy` holds the rules of the house that no compiler holds;
+//! - `python` makes the Python environment of the tests and prints its interpreter;
 //! - `test` runs every test, those against the real clients included.
+//!
+//! Nothing here depends on the product, so that a chore starts at once.
 
 mod codegen;
 mod error;
+mod python;
+mod suite;
+mod tidy;
 mod workspace;
 
 use std::process::ExitCode;
@@ -13,7 +19,7 @@ use std::process::ExitCode;
 use error::Error;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask codegen [--check]";
+const USAGE: &str = "usage: cargo xtask codegen [--check] | python | tidy | test";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -31,6 +37,9 @@ fn run(args: &[&str]) -> Result<(), Error> {
     match args {
         ["codegen"] => codegen::write(&workspace),
         ["codegen", "--check"] => codegen::check(&workspace),
+        ["python"] => python::environment(&workspace).map(|python| println!("{}", python.display())),
+        ["tidy"] => tidy::run(&workspace),
+        ["test"] => suite::run(&workspace),
         _ => Err(Error::Usage(USAGE)),
     }
 }
