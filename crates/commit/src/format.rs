@@ -49,7 +49,7 @@ pub trait Format {
 
     /// The log entry of ours as version `at`, and the objects that must be there before it.
     ///
-    /// Called again for every version that is tried; never for a repeated request at the same version.
+    /// Called once for every version that is tried; a repeated request at one version repeats the same bytes.
     ///
     /// # Errors
     /// Ours cannot be written on the state that it follows (a protocol that we cannot write, say).
@@ -60,6 +60,9 @@ pub trait Format {
     /// # Errors
     /// The entry is damaged, or needs a feature that we do not have.
     fn parse(&self, at: Version, bytes: &Bytes, fetched: &Fetched) -> Result<Parsed<Self::Landed>, FormatError>;
+
+    /// The transaction id that a landed entry carries, where it has one.
+    fn landed_transaction_id(&self, landed: &Self::Landed) -> Option<TransactionId>;
 
     /// Whether a landed entry is this very commit: the same non-empty id *and* the same intent, as persisted.
     fn is_ours(&self, pending: &Self::Pending, landed: &Self::Landed) -> bool;
@@ -74,7 +77,12 @@ pub trait Format {
     ///
     /// # Errors
     /// Ours cannot follow, for a reason that is no rule (a counter is used up, say).
-    fn rebase(&self, pending: &mut Self::Pending, landed: &Self::Landed, fetched: &Fetched) -> Result<Rebased, FormatError>;
+    fn rebase(
+        &self,
+        pending: &mut Self::Pending,
+        landed: &Self::Landed,
+        fetched: &Fetched,
+    ) -> Result<Rebased, FormatError>;
 
     /// After the last landed entry of a window: what remains to be read or written (merged deletion vectors) before ours
     /// can be rendered again, or a conflict that only shows now.

@@ -6,10 +6,22 @@
 //!
 //! A table format takes part through [`Format`]: bytes in, bytes out.
 
+mod budget;
+mod confirm;
+mod error;
+mod find;
 mod format;
+mod late;
+mod machine;
+mod publish;
 mod request;
+mod window;
 
+pub use budget::{Backoff, Budget, Freshness};
+pub use error::CommitError;
+pub use find::{Find, FindStep, Found};
 pub use format::{
     EntryRef, Fetched, Finished, Format, FormatError, Judged, Listing, Need, Page, Parsed, Rebased, Rendered,
 };
+pub use machine::{Commit, Step};
 pub use request::{Answer, Listed, ObjectName, Request};

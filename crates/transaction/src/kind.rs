@@ -115,6 +115,13 @@ kinds! {
     }
 }
 
+impl Default for DeltaKind {
+    /// What a commit is before anything is known of it.
+    fn default() -> Self {
+        Self::Other
+    }
+}
+
 kinds! {
     /// The operations of MaxCompute's conflict matrix.
     MaxComputeKind {

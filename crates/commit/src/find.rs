@@ -1,0 +1,204 @@
+//! Finding a transaction by its id, after an answer of *unknown*.
+
+use crate::{Answer, CommitError, EntryRef, Fetched, Format, FormatError, Listing, ObjectName, Parsed, Request};
+use bytes::Bytes;
+use lakebed_naming::Version;
+use lakebed_transaction::TransactionId;
+use std::collections::BTreeMap;
+
+/// Where a transaction stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// It is this version.
+    Committed(Version),
+    /// It is none of the versions from `oldest` to `newest`. An unanswered create may still land at a later version, as
+    /// long as nobody else took the number that was tried.
+    InNone {
+        /// The oldest version that was looked at.
+        oldest: Version,
+        /// The newest version that was looked at.
+        newest: Version,
+    },
+    /// The log no longer reaches down to where the search should begin.
+    OutOfReach {
+        /// The oldest version that is still there; `None` when there is none at all.
+        oldest: Option<Version>,
+    },
+}
+
+/// What the search wants next.
+#[must_use]
+#[derive(Debug)]
+pub enum FindStep {
+    /// Perform these and answer each in order.
+    Ask(Vec<Request>),
+    /// The end.
+    Done(Result<Found, CommitError>),
+}
+
+/// A search through the log for one transaction id, newest entry first.
+pub struct Find<'a, F: Format> {
+    format: &'a F,
+    id: TransactionId,
+    /// The version that the transaction read: it can only stand above it.
+    above: Option<Version>,
+    entries: Vec<EntryRef>,
+    versions: Vec<Version>,
+    raw: BTreeMap<Version, Bytes>,
+    fetched: Fetched,
+    asked: Vec<Request>,
+    targets: Vec<Option<Version>>,
+    span: Option<(Version, Version)>,
+}
+
+/// Entries that are asked for at once.
+const FETCHED_AT_ONCE_MAX: usize = 64;
+
+impl<'a, F: Format> Find<'a, F> {
+    /// A search above the version that the transaction read, or through the whole log.
+    #[must_use]
+    pub fn new(format: &'a F, id: TransactionId, above: Option<Version>) -> Self {
+        Self {
+            format,
+            id,
+            above,
+            entries: Vec::new(),
+            versions: Vec::new(),
+            raw: BTreeMap::new(),
+            fetched: Fetched::default(),
+            asked: Vec::new(),
+            targets: Vec::new(),
+            span: None,
+        }
+    }
+
+    /// Begins.
+    pub fn start(&mut self) -> FindStep {
+        let Listing { prefix, after, limit } = self.format.listing(self.above);
+        self.ask(vec![Request::List { prefix, after, limit }])
+    }
+
+    /// Goes on, with one answer for each request.
+    pub fn answer(&mut self, answers: Vec<Answer>) -> FindStep {
+        let asked = std::mem::take(&mut self.asked);
+        match asked.first() {
+            Some(Request::List { prefix, limit, .. }) => self.listed(prefix.clone(), *limit, answers),
+            Some(_) => self.read(&asked, answers),
+            None => failed("the log", "answered before it was asked".to_owned()),
+        }
+    }
+
+    fn ask(&mut self, requests: Vec<Request>) -> FindStep {
+        self.asked.clone_from(&requests);
+        FindStep::Ask(requests)
+    }
+
+    fn listed(&mut self, prefix: ObjectName, limit: usize, answers: Vec<Answer>) -> FindStep {
+        let page = match answers.into_iter().next() {
+            Some(Answer::Names(page)) => page,
+            other => return failed(prefix.as_str(), format!("{other:?}")),
+        };
+        let read = match self.format.read_page(self.above, &page, limit) {
+            Ok(read) => read,
+            Err(error) => return FindStep::Done(Err(error.into())),
+        };
+        self.entries.extend(read.entries);
+        if let (false, Some(last)) = (read.complete, page.last()) {
+            return self.ask(vec![Request::List { prefix, after: Some(last.name.clone()), limit }]);
+        }
+        self.versions = self.entries.iter().map(|entry| entry.version).collect();
+        self.versions.sort_unstable();
+        self.versions.dedup();
+        let (Some(oldest), Some(newest)) = (self.versions.first().copied(), self.versions.last().copied()) else {
+            return FindStep::Done(Ok(match self.above {
+                Some(above) => Found::InNone { oldest: above, newest: above },
+                None => Found::OutOfReach { oldest: None },
+            }));
+        };
+        self.span = Some((oldest, newest));
+        self.next()
+    }
+
+    fn next(&mut self) -> FindStep {
+        let mut needs = Vec::new();
+        for (version, bytes) in std::mem::take(&mut self.raw) {
+            match self.format.parse(version, &bytes, &self.fetched) {
+                Ok(Parsed::Done(landed)) => {
+                    if self.format.landed_transaction_id(&landed).as_ref() == Some(&self.id) {
+                        return FindStep::Done(Ok(Found::Committed(version)));
+                    }
+                }
+                Ok(Parsed::Needs(names)) if names.iter().any(|name| self.fetched.get(name).is_none()) => {
+                    needs.extend(names);
+                    self.raw.insert(version, bytes);
+                }
+                // An entry that we cannot read was not written by us.
+                Ok(Parsed::Needs(_)) | Err(FormatError::Unsupported { .. } | FormatError::Invalid { .. }) => {}
+                Err(error @ FormatError::Damaged { .. }) => return FindStep::Done(Err(error.into())),
+            }
+        }
+        if !needs.is_empty() {
+            self.targets = vec![None; needs.len()];
+            return self.ask(needs.into_iter().map(Request::Get).collect());
+        }
+        if self.versions.is_empty() {
+            return FindStep::Done(Ok(self.not_found()));
+        }
+        let from = self.versions.len().saturating_sub(FETCHED_AT_ONCE_MAX);
+        let batch = self.versions.split_off(from);
+        self.targets = batch.iter().map(|version| Some(*version)).collect();
+        let requests = batch.iter().map(|version| Request::Get(self.format.entry_name(*version))).collect();
+        self.ask(requests)
+    }
+
+    fn read(&mut self, asked: &[Request], answers: Vec<Answer>) -> FindStep {
+        let targets = std::mem::take(&mut self.targets);
+        for ((request, answer), target) in asked.iter().zip(answers).zip(targets) {
+            let (Request::Get(name), bytes) = (request, answer) else {
+                return failed("the log", "an answer is missing".to_owned());
+            };
+            let bytes = match bytes {
+                Answer::Bytes(bytes) => Some(bytes),
+                Answer::Absent => None,
+                other @ (Answer::Names(_)
+                | Answer::Stored
+                | Answer::Created
+                | Answer::Exists
+                | Answer::Unknown(_)
+                | Answer::NotNow { .. }
+                | Answer::Deleted
+                | Answer::Elapsed
+                | Answer::Failed(_)) => return failed(name.as_str(), format!("{other:?}")),
+            };
+            match (target, bytes) {
+                (Some(version), Some(bytes)) => {
+                    self.raw.insert(version, bytes);
+                }
+                // Cleaned up since it was listed: the log reaches less far than it did.
+                (Some(version), None) => {
+                    if let Some((oldest, _)) = &mut self.span {
+                        *oldest = (*oldest).max(version.next().unwrap_or(version));
+                    }
+                }
+                (None, bytes) => self.fetched.insert(name.clone(), bytes),
+            }
+        }
+        self.next()
+    }
+
+    fn not_found(&self) -> Found {
+        let Some((oldest, newest)) = self.span else {
+            return Found::OutOfReach { oldest: None };
+        };
+        match self.above {
+            Some(above) if above.next().is_some_and(|first| oldest > first) => {
+                Found::OutOfReach { oldest: Some(oldest) }
+            }
+            Some(_) | None => Found::InNone { oldest, newest },
+        }
+    }
+}
+
+fn failed(object: &str, detail: String) -> FindStep {
+    FindStep::Done(Err(CommitError::Unreadable { object: object.to_owned(), detail }))
+}

@@ -1,0 +1,56 @@
+//! Asking for the outcome of a transaction by its id.
+
+use crate::toy::{PLAIN, Toy, listed, rival};
+use lakebed_commit::{Answer, Find, FindStep, Found, Request};
+use lakebed_naming::Version;
+use lakebed_transaction::TransactionId;
+
+/// A log of versions, each by the rival of its number.
+fn search(format: &Toy, id: &str, above: Option<u64>, log: &[u64]) -> Found {
+    let mut find = Find::new(format, TransactionId::new(id), above.map(Version::new));
+    let mut step = find.start();
+    loop {
+        match step {
+            FindStep::Done(found) => return found.unwrap(),
+            FindStep::Ask(requests) => {
+                let answers = requests
+                    .iter()
+                    .map(|request| match request {
+                        Request::List { after, limit, .. } => {
+                            let rest: Vec<_> = log
+                                .iter()
+                                .filter(|v| after.as_ref().is_none_or(|after| crate::toy::name(**v) > *after))
+                                .take(*limit)
+                                .copied()
+                                .collect();
+                            listed(&rest)
+                        }
+                        Request::Get(name) => {
+                            let version = crate::toy::version_of(name).unwrap();
+                            rival(&format!("t{version}"), &["x"], &[])
+                        }
+                        other => panic!("{other:?}"),
+                    })
+                    .collect::<Vec<Answer>>();
+                step = find.answer(answers);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_transaction_is_found_where_it_stands() {
+    assert_eq!(search(&PLAIN, "t5", None, &[3, 4, 5, 6, 7]), Found::Committed(Version::new(5)));
+    assert_eq!(search(&PLAIN, "t5", Some(4), &[3, 4, 5, 6, 7]), Found::Committed(Version::new(5)));
+}
+
+#[test]
+fn what_is_nowhere_is_said_to_be_in_none_of_what_was_read() {
+    let found = search(&PLAIN, "nobody", None, &[3, 4, 5]);
+    assert_eq!(found, Found::InNone { oldest: Version::new(3), newest: Version::new(5) });
+}
+
+#[test]
+fn a_log_that_was_cut_is_out_of_reach() {
+    assert_eq!(search(&PLAIN, "t2", Some(1), &[5, 6]), Found::OutOfReach { oldest: Some(Version::new(5)) });
+}
