@@ -136,3 +136,35 @@ fn format(workspace: &Workspace, text: &str) -> Result<String, Error> {
     rustfmt.args(["--edition", "2024", "--config-path"]).arg(workspace.root());
     workspace::output(&mut rustfmt, Some(text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{TARGETS, check, header};
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn what_is_checked_in_is_fresh() {
+        check(&Workspace::find().unwrap()).unwrap();
+    }
+
+    #[test]
+    fn every_schema_in_the_folder_is_generated_from() {
+        let workspace = Workspace::find().unwrap();
+        for target in TARGETS {
+            let mut found: Vec<String> = std::fs::read_dir(workspace.path(target.schemas))
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            found.sort();
+            assert_eq!(found, target.files, "{}", target.schemas);
+        }
+    }
+
+    #[test]
+    fn a_generated_file_says_so_first_and_then_what_it_is() {
+        let text = header("protos/x", "One.\n\nTwo.");
+        let lines: Vec<_> = text.lines().collect();
+        assert!(lines[0].starts_with("// @generated from `protos/x`"));
+        assert_eq!(lines[1..], ["//! One.", "//!", "//! Two.", ""]);
+    }
+}
