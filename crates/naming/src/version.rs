@@ -54,3 +54,51 @@ impl fmt::Display for Version {
         write!(f, "{}", self.0)
     }
 }
+
+/// An unbroken run of versions, both ends included.
+///
+/// ```
+/// use lakebed_naming::{Version, VersionRange};
+///
+/// let run = VersionRange::new(Version::new(3), Version::new(5)).unwrap();
+/// assert!(run.contains(Version::new(4)));
+/// assert_eq!(run.to_string(), "3 to 5");
+/// assert_eq!(VersionRange::new(Version::new(5), Version::new(3)), None);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct VersionRange {
+    first: Version,
+    last: Version,
+}
+
+impl VersionRange {
+    /// The run from `first` to `last`; `None` when `last` lies before `first`.
+    #[must_use]
+    pub fn new(first: Version, last: Version) -> Option<Self> {
+        (first <= last).then_some(Self { first, last })
+    }
+
+    /// The lowest version of the run.
+    #[must_use]
+    pub const fn first(self) -> Version {
+        self.first
+    }
+
+    /// The highest version of the run.
+    #[must_use]
+    pub const fn last(self) -> Version {
+        self.last
+    }
+
+    /// Whether the run holds this version.
+    #[must_use]
+    pub fn contains(self, version: Version) -> bool {
+        self.first <= version && version <= self.last
+    }
+}
+
+impl fmt::Display for VersionRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.first == self.last { write!(f, "{}", self.first) } else { write!(f, "{} to {}", self.first, self.last) }
+    }
+}

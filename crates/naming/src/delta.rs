@@ -1,1 +1,0 @@
-//! Names of the Delta log and of the files beside it.

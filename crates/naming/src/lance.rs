@@ -1,1 +1,0 @@
-//! Names inside a Lance table.
