@@ -6,9 +6,11 @@
 //!
 //! - [`Policy`], [`Cell`], [`Check`]: the engine;
 //! - [`lance`]: Lance's own rules, and the facts that only Lance has;
+//! - [`eval`]: expressions over one row of scalars, for checks that compare predicates with values;
 //! - [`delta`]: Delta's rules at its isolation levels, and the facts that only Delta has.
 
 pub mod delta;
+pub mod eval;
 pub mod lance;
 mod markdown;
 mod policy;

@@ -1,0 +1,297 @@
+//! The checks of Delta's rules: each a name, a sentence and a condition.
+
+use super::conditions::{
+    BACKFILL, UNBACKFILL, added_files, adopted_metadata, counts_at_write_serializable, feature_dropped, metadata_changed,
+    protocol_when_written, removed_twice, removed_what_was_read, same_application, same_domain, stamps_commits, text,
+    unreadable_partition_value, unsupported_reader_features, unsupported_version, unsupported_writer_features,
+};
+use super::DeltaFacts;
+use crate::Check;
+use lakebed_transaction::{Evidence, Reason, Register, Verdict};
+
+/// A check of Delta's rules.
+pub(super) type Rule = Check<DeltaFacts>;
+
+/// The table's level text names no level.
+pub(super) const INVALID_LEVEL: Reason = Reason {
+    check: "invalid-level",
+    sentence: "the table's delta.isolationLevel names no isolation level",
+    advice: "set delta.isolationLevel to Serializable, or unset it",
+    error_class: Some("DELTA_INVALID_ISOLATION_LEVEL"),
+};
+
+/// Ours is a bulk commit.
+pub(super) static BULK_COMMIT: Rule = Rule {
+    reason: Reason {
+        check: "bulk-commit",
+        sentence: "ours replaces the table in bulk and is never checked against what lands meanwhile",
+        advice: "run the operation again on the newest version, or while nobody writes",
+        error_class: Some("DELTA_CONCURRENT_WRITE"),
+    },
+    verdict: Verdict::Retryable,
+    fires: |ours, _| ours.large.then(|| text(&ours.operation)),
+};
+
+/// Ours is empty and may be dropped, unchecked.
+pub(super) static NOTHING_TO_COMMIT: Rule = Rule {
+    reason: Reason {
+        check: "nothing-to-commit",
+        sentence: "ours changes nothing and may be left out",
+        advice: "nothing to do",
+        error_class: None,
+    },
+    verdict: Verdict::Compatible,
+    fires: |ours, _| (ours.skip_if_empty && ours.is_empty()).then(|| text("empty commit")),
+};
+
+/// Landed asks for unknown protocol versions.
+pub(super) static PROTOCOL_VERSION: Rule = Rule {
+    reason: Reason {
+        check: "protocol-version",
+        sentence: "landed raised the protocol to versions that are not supported here",
+        advice: "upgrade the writer",
+        error_class: Some("DELTA_INVALID_PROTOCOL_VERSION"),
+    },
+    verdict: Verdict::Incompatible,
+    fires: unsupported_version,
+};
+
+/// Landed asks readers for unknown features.
+pub(super) static READER_FEATURES: Rule = Rule {
+    reason: Reason {
+        check: "reader-features",
+        sentence: "landed turned on reader features that are not supported here",
+        advice: "upgrade the writer",
+        error_class: Some("DELTA_UNSUPPORTED_FEATURES_FOR_READ"),
+    },
+    verdict: Verdict::Incompatible,
+    fires: unsupported_reader_features,
+};
+
+/// Landed asks writers for unknown features.
+pub(super) static WRITER_FEATURES: Rule = Rule {
+    reason: Reason {
+        check: "writer-features",
+        sentence: "landed turned on writer features that are not supported here",
+        advice: "upgrade the writer",
+        error_class: Some("DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"),
+    },
+    verdict: Verdict::Incompatible,
+    fires: unsupported_writer_features,
+};
+
+/// Both carry a protocol.
+pub(super) static BOTH_CHANGE_PROTOCOL: Rule = Rule {
+    reason: Reason {
+        check: "both-change-protocol",
+        sentence: "both write the protocol",
+        advice: "read the newest version and plan the change again",
+        error_class: Some("DELTA_PROTOCOL_CHANGED"),
+    },
+    verdict: Verdict::Retryable,
+    fires: |ours, landed| (ours.protocol.is_some() && landed.protocol.is_some()).then_some(Evidence::Register(Register::Protocol)),
+};
+
+/// Landed drops a feature.
+pub(super) static FEATURE_DROPPED: Rule = Rule {
+    reason: Reason {
+        check: "feature-dropped",
+        sentence: "landed took away a feature that ours may have relied on",
+        advice: "read the newest version and plan again",
+        error_class: Some("DELTA_PROTOCOL_CHANGED"),
+    },
+    verdict: Verdict::Retryable,
+    fires: feature_dropped,
+};
+
+/// Ours drops a feature that the table still uses.
+pub(super) static DROPPED_FEATURE_IN_USE: Rule = Rule {
+    reason: Reason {
+        check: "dropped-feature-in-use",
+        sentence: "ours drops a feature of which traces are left in the table",
+        advice: "remove the traces, then drop the feature again",
+        error_class: Some("DELTA_FEATURE_DROP_CONFLICT_REVALIDATION_FAIL"),
+    },
+    verdict: Verdict::Retryable,
+    fires: |ours, _| (!ours.dropped_features_with_traces.is_empty()).then(|| text(&ours.dropped_features_with_traces.join(", "))),
+};
+
+/// Both carry metadata.
+pub(super) static BOTH_CHANGE_METADATA: Rule = Rule {
+    reason: Reason {
+        check: "both-change-metadata",
+        sentence: "both write the table's metadata",
+        advice: "read the newest version and plan the change again; change schema and properties while nobody else does",
+        error_class: Some("DELTA_METADATA_CHANGED"),
+    },
+    verdict: Verdict::Retryable,
+    fires: |ours, landed| (ours.metadata.is_some() && landed.metadata.is_some()).then_some(Evidence::Register(Register::Schema)),
+};
+
+/// Landed changes metadata beyond what is adopted.
+pub(super) static METADATA_CHANGED: Rule = Rule {
+    reason: Reason {
+        check: "metadata-changed",
+        sentence: "landed changed schema or properties in a way that a writer in flight cannot adopt",
+        advice: "read the newest version and plan again",
+        error_class: Some("DELTA_METADATA_CHANGED"),
+    },
+    verdict: Verdict::Retryable,
+    fires: metadata_changed,
+};
+
+/// Both write one domain.
+pub(super) static SAME_DOMAIN: Rule = Rule {
+    reason: Reason {
+        check: "same-domain",
+        sentence: "both write the same metadata domain",
+        advice: "read the newest version and plan the change again",
+        error_class: Some("DELTA_CONCURRENT_TRANSACTION"),
+    },
+    verdict: Verdict::Retryable,
+    fires: same_domain,
+};
+
+/// Landed moves an application that ours looked up.
+pub(super) static SAME_APPLICATION: Rule = Rule {
+    reason: Reason {
+        check: "same-application",
+        sentence: "landed recorded a transaction of an application whose last one ours looked up",
+        advice: "look up the application's last transaction again; run one writer for each application id",
+        error_class: Some("DELTA_CONCURRENT_TRANSACTION"),
+    },
+    verdict: Verdict::Retryable,
+    fires: same_application,
+};
+
+/// Row ids are taken away and given at once.
+pub(super) static UNBACKFILL_MEETS_BACKFILL: Rule = Rule {
+    reason: Reason {
+        check: "unbackfill-meets-backfill",
+        sentence: "ours takes row ids away while landed gave them",
+        advice: "run one of the two again when the other is done",
+        error_class: None,
+    },
+    verdict: Verdict::Retryable,
+    fires: |ours, landed| (&*ours.operation == UNBACKFILL && &*landed.operation == BACKFILL).then(|| text(BACKFILL)),
+};
+
+/// A candidate's partition text does not parse.
+pub(super) static UNREADABLE_PARTITION_VALUE: Rule = Rule {
+    reason: Reason {
+        check: "unreadable-partition-value",
+        sentence: "a partition value that landed added is not a value of the column's type, so it cannot be compared with what ours read",
+        advice: "repair the landed file's partition value",
+        error_class: Some("CAST_INVALID_INPUT"),
+    },
+    verdict: Verdict::Incompatible,
+    fires: unreadable_partition_value,
+};
+
+/// The same where blind appends do not count.
+pub(super) static UNREADABLE_PARTITION_VALUE_NOT_BLIND: Rule = Rule {
+    reason: Reason {
+        check: "unreadable-partition-value",
+        sentence: "a partition value that landed added is not a value of the column's type, so it cannot be compared with what ours read",
+        advice: "repair the landed file's partition value",
+        error_class: Some("CAST_INVALID_INPUT"),
+    },
+    verdict: Verdict::Incompatible,
+    fires: |ours, landed| if counts_at_write_serializable(ours, landed) { unreadable_partition_value(ours, landed) } else { None },
+};
+
+/// Landed adds to what ours read.
+pub(super) static ADDED_FILES: Rule = Rule {
+    reason: Reason {
+        check: "added-files",
+        sentence: "landed added files to what ours read",
+        advice: "read the newest version and plan again; filter reads by partition columns, or use the WriteSerializable level where blind appends may be passed over",
+        error_class: Some("DELTA_CONCURRENT_APPEND"),
+    },
+    verdict: Verdict::Retryable,
+    fires: added_files,
+};
+
+/// Landed adds to what ours read, and counts at this level.
+pub(super) static ADDED_FILES_NOT_BLIND: Rule = Rule {
+    reason: Reason {
+        check: "added-files",
+        sentence: "landed added files to what ours read, and was no blind append or ours changes metadata",
+        advice: "read the newest version and plan again; filter reads by partition columns",
+        error_class: Some("DELTA_CONCURRENT_APPEND"),
+    },
+    verdict: Verdict::Retryable,
+    fires: |ours, landed| if counts_at_write_serializable(ours, landed) { added_files(ours, landed) } else { None },
+};
+
+/// Landed removes what ours read.
+pub(super) static REMOVED_WHAT_WAS_READ: Rule = Rule {
+    reason: Reason {
+        check: "removed-what-was-read",
+        sentence: "landed removed files that ours read",
+        advice: "read the newest version and plan again; filter reads so that fewer files are read",
+        error_class: Some("DELTA_CONCURRENT_DELETE_READ"),
+    },
+    verdict: Verdict::Retryable,
+    fires: removed_what_was_read,
+};
+
+/// Both remove one file.
+pub(super) static REMOVED_TWICE: Rule = Rule {
+    reason: Reason {
+        check: "removed-twice",
+        sentence: "both remove the same files",
+        advice: "read the newest version and plan again",
+        error_class: Some("DELTA_CONCURRENT_DELETE_DELETE"),
+    },
+    verdict: Verdict::Retryable,
+    fires: removed_twice,
+};
+
+/// Ours takes over a protocol.
+pub(super) static ADOPTS_PROTOCOL: Rule = Rule {
+    reason: Reason {
+        check: "adopts-protocol",
+        sentence: "landed wrote the protocol, which ours takes over",
+        advice: "nothing to do",
+        error_class: None,
+    },
+    verdict: Verdict::Rebase,
+    fires: |_, landed| landed.protocol.is_some().then_some(Evidence::Register(Register::Protocol)),
+};
+
+/// Ours takes over metadata.
+pub(super) static ADOPTS_METADATA: Rule = Rule {
+    reason: Reason {
+        check: "adopts-metadata",
+        sentence: "landed switched on what ours can take over",
+        advice: "nothing to do",
+        error_class: None,
+    },
+    verdict: Verdict::Rebase,
+    fires: |ours, landed| adopted_metadata(ours, landed).then_some(Evidence::Register(Register::Schema)),
+};
+
+/// Row ids are given anew.
+pub(super) static RENUMBERS_ROWS: Rule = Rule {
+    reason: Reason {
+        check: "renumbers-rows",
+        sentence: "row ids and commit versions of ours follow landed's high-water mark",
+        advice: "nothing to do",
+        error_class: None,
+    },
+    verdict: Verdict::Rebase,
+    fires: |ours, landed| protocol_when_written(ours, landed).supports("rowTracking").then(|| text("row ids")),
+};
+
+/// The commit timestamp moves.
+pub(super) static MOVES_TIMESTAMP: Rule = Rule {
+    reason: Reason {
+        check: "moves-timestamp",
+        sentence: "the commit timestamp of ours must come after landed's",
+        advice: "nothing to do",
+        error_class: None,
+    },
+    verdict: Verdict::Rebase,
+    fires: |ours, landed| stamps_commits(ours, landed).then(|| text("in-commit timestamp")),
+};
