@@ -28,6 +28,8 @@ pub enum Cell<F: 'static> {
     Always(Verdict, Reason),
     /// In order; the first that fires decides; none: clear.
     If(&'static [&'static Check<F>]),
+    /// In order; the first that fires decides; none: this verdict.
+    Else(&'static [&'static Check<F>], Verdict, Reason),
     /// The policy does not say; refused.
     Unspecified,
 }
@@ -97,7 +99,8 @@ impl<F: 'static, const N: usize> Policy<F, N> {
     pub fn judge(&self, ours: (usize, &F), landed: (usize, &F)) -> Judgement {
         let fired = |checks: &[&'static Check<F>]| {
             checks.iter().find_map(|check| {
-                (check.fires)(ours.1, landed.1).map(|evidence| Judgement::by(check.verdict, check.reason, Some(evidence)))
+                (check.fires)(ours.1, landed.1)
+                    .map(|evidence| Judgement::by(check.verdict, check.reason, Some(evidence)))
             })
         };
         if let Some(judgement) = fired(self.first) {
@@ -110,6 +113,9 @@ impl<F: 'static, const N: usize> Policy<F, N> {
             Cell::Clear => Judgement::clear(),
             Cell::Always(verdict, reason) => Judgement::by(*verdict, *reason, None),
             Cell::If(checks) => fired(checks).unwrap_or_else(Judgement::clear),
+            Cell::Else(checks, verdict, reason) => {
+                fired(checks).unwrap_or_else(|| Judgement::by(*verdict, *reason, None))
+            }
             Cell::Unspecified => Judgement::by(Verdict::Unspecified, UNSPECIFIED, None),
         }
     }

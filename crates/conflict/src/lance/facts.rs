@@ -15,8 +15,8 @@ use std::sync::Arc;
 pub struct LanceFacts {
     /// Reads and writes in neutral terms.
     pub footprint: Footprint,
-    /// Ours only: `footprint.rows` names every row that a Delete or Update takes out of each fragment it updates, so
-    /// that a rebase can be decided by rows. Never in a message.
+    /// Ours only: `footprint.rows` names every row that a Delete or Update takes out of each fragment that it updates or
+    /// removes, so that a rebase can be decided by rows. Never in a message.
     pub affected_rows_known: bool,
     /// The data files of the updated fragments as the transaction leaves them, ascending by fragment.
     pub files_written: Vec<(u64, FileList)>,
@@ -89,6 +89,14 @@ impl FragmentSet {
     #[must_use]
     pub fn first_of(&self, units: &UnitSet) -> Option<UnitId> {
         units.as_slice().iter().find(|unit| matches!(unit, UnitId::Fragment(id) if self.contains(*id))).cloned()
+    }
+}
+
+impl IndexFacts {
+    /// Whether rows of the fragment may be in the index: it covers it, or does not say what it covers.
+    #[must_use]
+    pub fn may_cover(&self, fragment: u64) -> bool {
+        self.coverage.as_ref().is_none_or(|coverage| coverage.contains(fragment))
     }
 }
 
@@ -182,6 +190,8 @@ pub struct RewriteFacts {
     /// Ours only: the remap of indices is left to the fragment-reuse index, which this commit extends. Never in a
     /// message.
     pub extends_reuse_index: bool,
+    /// Index entries that leave because the rewrite carried them over to new ones, by id.
+    pub remapped: Vec<[u8; 16]>,
 }
 
 /// Fragments that were rewritten together.

@@ -33,10 +33,6 @@ pub enum KeySet {
 const ITEMS_DEFAULT: u64 = 8192;
 /// What a writer means that leaves the rate 0.
 const PROBABILITY_DEFAULT: f64 = 0.00057;
-/// Bytes of one block.
-const BLOCK_SIZE_BYTES: usize = 32;
-/// Bytes of one word; a key sets one bit in every word of its block.
-const WORD_SIZE_BYTES: usize = 4;
 
 impl KeySet {
     /// Every hash, in any order.
@@ -84,6 +80,8 @@ impl KeyFilter {
     }
 }
 
+/// Any common bit counts, as in pylance. A key sets eight bits of one block, so this refuses more than it must and never
+/// less.
 fn blooms_meet(a: &[u8], b: &[u8]) -> bool {
     a.iter().zip(b).any(|(x, y)| x & y != 0)
 }

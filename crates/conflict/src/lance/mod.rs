@@ -2,6 +2,7 @@
 //!
 //! [`LANCE`] is what pylance 14.0.2 does, sound or not; [`judge`] applies it.
 
+mod checks;
 mod facts;
 mod keys;
 mod table;
