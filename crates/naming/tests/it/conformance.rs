@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use lakebed_naming::NameError;
 use lakebed_naming::delta::{CheckpointKind, LogListing, LogName};
 use lakebed_naming::lance::{ManifestName, TableName, newest};
 
@@ -80,6 +81,16 @@ fn the_newest_version_of_every_delta_table_is_what_the_clients_say() {
     println!("compared {compared} tables");
     assert!(compared >= 200, "only {compared} tables were compared");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn logs_that_cannot_be_read_are_refused_for_their_reason() {
+    let Some(root) = conformance() else { return };
+    let plan = |table: &str| LogListing::new(walk(&root.join("delta").join(table).join("_delta_log"))).plan(None);
+    // deltalake's kernel says of the first: "Expected contiguous commit files, but found gap".
+    assert!(matches!(plan("delta-rs/data_err_logs__table_c"), Err(NameError::Gap { .. })));
+    // Nothing but a checksum file.
+    assert_eq!(plan("kernel-rs/crc-malformed"), Err(NameError::NoTable));
 }
 
 /// The version and kind of checkpoint from which the independent replay started.
