@@ -1,11 +1,12 @@
 //! The checks of Delta's rules: each a name, a sentence and a condition.
 
-use super::conditions::{
-    BACKFILL, UNBACKFILL, added_files, adopted_metadata, counts_at_write_serializable, feature_dropped, metadata_changed,
-    protocol_when_written, removed_twice, removed_what_was_read, same_application, same_domain, stamps_commits, text,
-    unreadable_partition_value, unsupported_reader_features, unsupported_version, unsupported_writer_features,
-};
 use super::DeltaFacts;
+use super::conditions::{
+    BACKFILL, UNBACKFILL, added_files, adopted_metadata, counts_at_write_serializable, feature_dropped,
+    metadata_changed, protocol_when_written, removed_twice, removed_what_was_read, same_application, same_domain,
+    stamps_commits, text, unreadable_partition_value, unsupported_reader_features, unsupported_version,
+    unsupported_writer_features,
+};
 use crate::Check;
 use lakebed_transaction::{Evidence, Reason, Register, Verdict};
 
@@ -89,7 +90,9 @@ pub(super) static BOTH_CHANGE_PROTOCOL: Rule = Rule {
         error_class: Some("DELTA_PROTOCOL_CHANGED"),
     },
     verdict: Verdict::Retryable,
-    fires: |ours, landed| (ours.protocol.is_some() && landed.protocol.is_some()).then_some(Evidence::Register(Register::Protocol)),
+    fires: |ours, landed| {
+        (ours.protocol.is_some() && landed.protocol.is_some()).then_some(Evidence::Register(Register::Protocol))
+    },
 };
 
 /// Landed drops a feature.
@@ -113,7 +116,9 @@ pub(super) static DROPPED_FEATURE_IN_USE: Rule = Rule {
         error_class: Some("DELTA_FEATURE_DROP_CONFLICT_REVALIDATION_FAIL"),
     },
     verdict: Verdict::Retryable,
-    fires: |ours, _| (!ours.dropped_features_with_traces.is_empty()).then(|| text(&ours.dropped_features_with_traces.join(", "))),
+    fires: |ours, _| {
+        (!ours.dropped_features_with_traces.is_empty()).then(|| text(&ours.dropped_features_with_traces.join(", ")))
+    },
 };
 
 /// Both carry metadata.
@@ -125,7 +130,9 @@ pub(super) static BOTH_CHANGE_METADATA: Rule = Rule {
         error_class: Some("DELTA_METADATA_CHANGED"),
     },
     verdict: Verdict::Retryable,
-    fires: |ours, landed| (ours.metadata.is_some() && landed.metadata.is_some()).then_some(Evidence::Register(Register::Schema)),
+    fires: |ours, landed| {
+        (ours.metadata.is_some() && landed.metadata.is_some()).then_some(Evidence::Register(Register::Schema))
+    },
 };
 
 /// Landed changes metadata beyond what is adopted.
@@ -197,7 +204,9 @@ pub(super) static UNREADABLE_PARTITION_VALUE_NOT_BLIND: Rule = Rule {
         error_class: Some("CAST_INVALID_INPUT"),
     },
     verdict: Verdict::Incompatible,
-    fires: |ours, landed| if counts_at_write_serializable(ours, landed) { unreadable_partition_value(ours, landed) } else { None },
+    fires: |ours, landed| {
+        if counts_at_write_serializable(ours, landed) { unreadable_partition_value(ours, landed) } else { None }
+    },
 };
 
 /// Landed adds to what ours read.

@@ -33,18 +33,18 @@ pub(super) fn unsupported_version(_: &DeltaFacts, landed: &DeltaFacts) -> Option
 pub(super) fn unsupported_reader_features(_: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
     match &landed.protocol.as_ref()?.access {
         ProtocolAccess::UnsupportedReaderFeatures(names) => Some(text(&names.join(", "))),
-        ProtocolAccess::Usable
-        | ProtocolAccess::UnsupportedVersion
-        | ProtocolAccess::UnsupportedWriterFeatures(_) => None,
+        ProtocolAccess::Usable | ProtocolAccess::UnsupportedVersion | ProtocolAccess::UnsupportedWriterFeatures(_) => {
+            None
+        }
     }
 }
 
 pub(super) fn unsupported_writer_features(_: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
     match &landed.protocol.as_ref()?.access {
         ProtocolAccess::UnsupportedWriterFeatures(names) => Some(text(&names.join(", "))),
-        ProtocolAccess::Usable
-        | ProtocolAccess::UnsupportedVersion
-        | ProtocolAccess::UnsupportedReaderFeatures(_) => None,
+        ProtocolAccess::Usable | ProtocolAccess::UnsupportedVersion | ProtocolAccess::UnsupportedReaderFeatures(_) => {
+            None
+        }
     }
 }
 
@@ -82,7 +82,9 @@ pub(super) fn stamps_commits(ours: &DeltaFacts, landed: &DeltaFacts) -> bool {
 
 pub(super) fn same_domain(ours: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
     let mut shared = ours.domains.intersection(&landed.domains);
-    shared.find(|name| &***name != super::facts::ROW_TRACKING_DOMAIN).map(|name| Evidence::Register(Register::Domain(Arc::clone(name))))
+    shared
+        .find(|name| &***name != super::facts::ROW_TRACKING_DOMAIN)
+        .map(|name| Evidence::Register(Register::Domain(Arc::clone(name))))
 }
 
 pub(super) fn same_application(ours: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
@@ -103,9 +105,10 @@ pub(super) fn added_files(ours: &DeltaFacts, landed: &DeltaFacts) -> Option<Evid
         landed.added.first()
     } else {
         let filters = filters_of(ours);
-        landed.added.iter().find(|file| {
-            filters.iter().any(|filter| filter.holds(&PartitionRow { ours, file }) == Holds::Possibly)
-        })
+        landed
+            .added
+            .iter()
+            .find(|file| filters.iter().any(|filter| filter.holds(&PartitionRow { ours, file }) == Holds::Possibly))
     };
     hit.map(|file| located(&file.unit, Some(file), ours))
 }
@@ -143,9 +146,12 @@ impl crate::eval::Columns for PartitionRow<'_> {
     fn value(&self, path: &[Arc<str>]) -> Value {
         let [name] = path else { return Value::Unbounded };
         let mut columns = self.ours.table.partition_columns.iter();
-        let Some(column) = columns.find(|column| column.name.eq_ignore_ascii_case(name)) else { return Value::Unbounded };
+        let Some(column) = columns.find(|column| column.name.eq_ignore_ascii_case(name)) else {
+            return Value::Unbounded;
+        };
         // A key that is missing counts as NULL; an empty text does not.
-        text_of(self.file, column).map_or(Value::NULL, |text| cast(&Scalar::String(Arc::clone(text)), &column.column_type))
+        text_of(self.file, column)
+            .map_or(Value::NULL, |text| cast(&Scalar::String(Arc::clone(text)), &column.column_type))
     }
 }
 
@@ -184,10 +190,13 @@ fn file_of<'a>(facts: &'a DeltaFacts, unit: &UnitId) -> Option<&'a DeltaFile> {
 /// The file, with its partition where the table has any and the action names it.
 fn located(unit: &UnitId, file: Option<&DeltaFile>, ours: &DeltaFacts) -> Evidence {
     let columns = &ours.table.partition_columns;
-    let Some(file) = file.filter(|file| !columns.is_empty() && file.partition.as_ref().is_some_and(|values| !values.is_empty())) else {
+    let Some(file) =
+        file.filter(|file| !columns.is_empty() && file.partition.as_ref().is_some_and(|values| !values.is_empty()))
+    else {
         return Evidence::Units(vec![unit.clone()]);
     };
-    let value = |column: &PartitionColumn| format!("{}={}", column.name, text_of(file, column).map_or("null", |text| text));
+    let value =
+        |column: &PartitionColumn| format!("{}={}", column.name, text_of(file, column).map_or("null", |text| text));
     let hint: Vec<String> = columns.iter().map(value).collect();
     Evidence::Text(format!("{unit} [{}]", hint.join(", ")))
 }

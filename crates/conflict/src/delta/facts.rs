@@ -1,6 +1,8 @@
 //! What Delta's rules need of one transaction.
 
-use super::{InvalidLevel, IsolationLevel, LEVEL_PROPERTY, MetadataChange, MetadataState, ProtocolChange, ProtocolState};
+use super::{
+    InvalidLevel, IsolationLevel, LEVEL_PROPERTY, MetadataChange, MetadataState, ProtocolChange, ProtocolState,
+};
 use lakebed_transaction::{ColumnType, DeltaKind, Footprint, UnitId};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -70,12 +70,15 @@ impl Change<'_> {
     /// The first part that a writer in flight cannot adopt.
     fn obstacle(&self) -> Option<String> {
         if self.from.rest != self.to.rest {
-            return Some("name, description, format, partition columns or another part outside schema and properties".to_owned());
+            return Some(
+                "name, description, format, partition columns or another part outside schema and properties".to_owned(),
+            );
         }
         if let Some(key) = self.from.configuration.keys().find(|key| !self.to.configuration.contains_key(*key)) {
             return Some(format!("property {key} removed"));
         }
-        let mut changed = self.to.configuration.iter().filter(|(key, value)| self.from.configuration.get(*key) != Some(value));
+        let mut changed =
+            self.to.configuration.iter().filter(|(key, value)| self.from.configuration.get(*key) != Some(value));
         if let Some((key, _)) = changed.find(|(key, value)| !self.adopts(key, value)) {
             return Some(format!("property {key}"));
         }
@@ -88,14 +91,15 @@ impl Change<'_> {
         let on = value.eq_ignore_ascii_case("true");
         match key {
             ENABLE_ROW_TRACKING => on && self.protocol.supports("rowTracking"),
-            "delta.rowTracking.materializedRowIdColumnName" | "delta.rowTracking.materializedRowCommitVersionColumnName" => {
-                self.switches_on(ENABLE_ROW_TRACKING)
-            }
+            "delta.rowTracking.materializedRowIdColumnName"
+            | "delta.rowTracking.materializedRowCommitVersionColumnName" => self.switches_on(ENABLE_ROW_TRACKING),
             COLUMN_MAPPING_MODE => self.maps_by_name(),
             "delta.columnMapping.maxColumnId" => true,
             "delta.enableDeletionVectors" | "delta.enableInCommitTimestamps" => on,
             "delta.checkpointPolicy" => value == "v2",
-            "delta.inCommitTimestampEnablementVersion" | "delta.inCommitTimestampEnablementTimestamp" => self.is_new(key),
+            "delta.inCommitTimestampEnablementVersion" | "delta.inCommitTimestampEnablementTimestamp" => {
+                self.is_new(key)
+            }
             "io.unitycatalog.tableId" => !self.protocol.supports("catalogManaged") || self.is_new(key),
             _ => false,
         }
@@ -106,13 +110,17 @@ impl Change<'_> {
     }
 
     fn switches_on(&self, key: &str) -> bool {
-        let on = |state: &MetadataState| state.configuration.get(key).is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        let on = |state: &MetadataState| {
+            state.configuration.get(key).is_some_and(|value| value.eq_ignore_ascii_case("true"))
+        };
         !on(self.from) && on(self.to)
     }
 
     /// Whether column mapping goes from none to by name.
     fn maps_by_name(&self) -> bool {
-        let mode = |state: &MetadataState| state.configuration.get(COLUMN_MAPPING_MODE).map_or("none".to_owned(), |mode| mode.to_ascii_lowercase());
+        let mode = |state: &MetadataState| {
+            state.configuration.get(COLUMN_MAPPING_MODE).map_or("none".to_owned(), |mode| mode.to_ascii_lowercase())
+        };
         mode(self.from) == "none" && mode(self.to) == "name"
     }
 }

@@ -1,8 +1,7 @@
 //! Reads as Delta's rules compare them.
 
-use super::PartitionColumn;
+use super::{PartitionColumn, PartitionText};
 use lakebed_transaction::{BinaryOp, Expr, ReadPredicate, Scalar};
-use std::sync::Arc;
 
 /// Splits the filters of one read in those that mention partition columns only and the others. Each filter is a whole,
 /// as the writer recorded it: a conjunction that mixes both kinds of columns is a data filter, and a filter that mentions no
@@ -23,8 +22,8 @@ pub fn split_read(filters: Vec<Expr>, partition_columns: &[PartitionColumn]) -> 
 /// are logical column names; an absent text is NULL, which here equals NULL. A key that is no partition column is left out of
 /// the comparison, which widens the filter.
 #[must_use]
-pub fn partitions_in(partitions: &[Vec<(Arc<str>, Option<Arc<str>>)>], columns: &[PartitionColumn]) -> Expr {
-    let one = |partition: &Vec<(Arc<str>, Option<Arc<str>>)>| {
+pub fn partitions_in(partitions: &[Vec<PartitionText>], columns: &[PartitionColumn]) -> Expr {
+    let one = |partition: &Vec<PartitionText>| {
         partition.iter().filter_map(|(name, text)| value_equals(name, text.as_deref(), columns)).reduce(Expr::and)
     };
     let all = partitions.iter().map(|partition| one(partition).unwrap_or_else(Expr::always));

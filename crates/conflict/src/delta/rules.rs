@@ -89,7 +89,8 @@ pub(crate) static SNAPSHOT: Table = Policy {
 .checked();
 
 /// What must be rewritten in ours before it follows.
-const REWRITES: &[&Rule] = &[&check::ADOPTS_PROTOCOL, &check::ADOPTS_METADATA, &check::RENUMBERS_ROWS, &check::MOVES_TIMESTAMP];
+const REWRITES: &[&Rule] =
+    &[&check::ADOPTS_PROTOCOL, &check::ADOPTS_METADATA, &check::RENUMBERS_ROWS, &check::MOVES_TIMESTAMP];
 
 const ROWS: [Row<DeltaFacts, { DeltaKind::COUNT }>; DeltaKind::COUNT] = [
     row(DeltaKind::Append),

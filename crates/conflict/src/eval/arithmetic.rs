@@ -1,7 +1,18 @@
 //! Arithmetic on numbers and dates, with the errors of Spark's ANSI mode.
 
+use super::cast::{Number, rescale};
 use super::{Failure, Value, cast};
-use lakebed_transaction::{BinaryOp, ColumnType, Scalar};
+use lakebed_transaction::{ColumnType, Scalar};
+
+/// An operator of arithmetic.
+#[derive(Clone, Copy)]
+pub(super) enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+}
 
 /// `- x`.
 pub(super) fn negate(value: &Scalar) -> Value {
@@ -35,7 +46,7 @@ pub(super) fn absolute(value: &Scalar) -> Value {
 }
 
 /// `a op b` of two values that are not NULL. `/` of integers is a float, as in Spark.
-pub(super) fn compute(op: BinaryOp, a: &Scalar, b: &Scalar) -> Value {
+pub(super) fn compute(op: Operator, a: &Scalar, b: &Scalar) -> Value {
     match (a, b) {
         (Scalar::String(_), Scalar::Int(_)) => parsed(a, &ColumnType::Long, |a| compute(op, a, b)),
         (Scalar::Int(_), Scalar::String(_)) => parsed(b, &ColumnType::Long, |b| compute(op, a, b)),
@@ -43,10 +54,13 @@ pub(super) fn compute(op: BinaryOp, a: &Scalar, b: &Scalar) -> Value {
         (_, Scalar::String(_)) => parsed(b, &ColumnType::Double, |b| compute(op, a, b)),
         (Scalar::Int(a), Scalar::Int(b)) => integers(op, *a, *b),
         (Scalar::Date(days), Scalar::Int(more)) => shifted(op, *days, *more),
-        (Scalar::Float(_), _) | (_, Scalar::Float(_)) => {
-            float_of(a).zip(float_of(b)).map_or(Value::Unbounded, |(a, b)| floats(op, a, b))
+        _ => {
+            let Some((a, b)) = Number::of(a).zip(Number::of(b)) else { return Value::Unbounded };
+            match digits_of(&a).zip(digits_of(&b)) {
+                Some((a, b)) => decimals(op, a, b),
+                None => floats(op, a.to_double(), b.to_double()),
+            }
         }
-        _ => decimal_of(a).zip(decimal_of(b)).map_or(Value::Unbounded, |(a, b)| decimals(op, a, b)),
     }
 }
 
@@ -62,88 +76,64 @@ const fn decimal(unscaled: i128, scale: u8) -> Value {
     Value::Known(Scalar::Decimal { unscaled, scale })
 }
 
-fn integers(op: BinaryOp, a: i64, b: i64) -> Value {
+fn integers(op: Operator, a: i64, b: i64) -> Value {
     match op {
-        BinaryOp::Add => integer(a.checked_add(b)),
-        BinaryOp::Subtract => integer(a.checked_sub(b)),
-        BinaryOp::Multiply => integer(a.checked_mul(b)),
-        BinaryOp::Divide | BinaryOp::Modulo if b == 0 => Value::Failed(Failure::DivideByZero),
-        #[expect(clippy::cast_precision_loss, reason = "Spark divides integers as doubles")]
-        BinaryOp::Divide => Value::Known(Scalar::Float(a as f64 / b as f64)),
+        Operator::Add => integer(a.checked_add(b)),
+        Operator::Subtract => integer(a.checked_sub(b)),
+        Operator::Multiply => integer(a.checked_mul(b)),
+        Operator::Divide | Operator::Modulo if b == 0 => Value::Failed(Failure::DivideByZero),
+        Operator::Divide => floats(op, Number::Int(a).to_double(), Number::Int(b).to_double()),
         // The remainder of the one overflowing pair is 0.
-        BinaryOp::Modulo => Value::Known(Scalar::Int(a.checked_rem(b).unwrap_or(0))),
-        other => not_arithmetic(other),
+        Operator::Modulo => Value::Known(Scalar::Int(a.checked_rem(b).unwrap_or(0))),
     }
 }
 
-fn floats(op: BinaryOp, a: f64, b: f64) -> Value {
+fn floats(op: Operator, a: f64, b: f64) -> Value {
     let value = match op {
-        BinaryOp::Add => a + b,
-        BinaryOp::Subtract => a - b,
-        BinaryOp::Multiply => a * b,
-        BinaryOp::Divide | BinaryOp::Modulo if b == 0.0 => return Value::Failed(Failure::DivideByZero),
-        BinaryOp::Divide => a / b,
-        BinaryOp::Modulo => a % b,
-        other => return not_arithmetic(other),
+        Operator::Add => a + b,
+        Operator::Subtract => a - b,
+        Operator::Multiply => a * b,
+        Operator::Divide | Operator::Modulo if b == 0.0 => return Value::Failed(Failure::DivideByZero),
+        Operator::Divide => a / b,
+        Operator::Modulo => a % b,
     };
     Value::Known(Scalar::Float(value))
 }
 
-fn decimals(op: BinaryOp, a: (i128, u8), b: (i128, u8)) -> Value {
+fn decimals(op: Operator, a: (i128, u8), b: (i128, u8)) -> Value {
     let scale = a.1.max(b.1);
-    let lifted = cast::rescale(a.0, a.1, scale).zip(cast::rescale(b.0, b.1, scale));
+    let lifted = rescale(a.0, a.1, scale).zip(rescale(b.0, b.1, scale));
     let aligned = |f: fn(i128, i128) -> Option<i128>| {
         lifted.and_then(|(a, b)| f(a, b)).map_or(Value::Unbounded, |unscaled| decimal(unscaled, scale))
     };
     match op {
-        BinaryOp::Add => aligned(i128::checked_add),
-        BinaryOp::Subtract => aligned(i128::checked_sub),
-        BinaryOp::Divide | BinaryOp::Modulo if b.0 == 0 => Value::Failed(Failure::DivideByZero),
-        BinaryOp::Modulo => aligned(i128::checked_rem),
-        BinaryOp::Multiply => {
+        Operator::Add => aligned(i128::checked_add),
+        Operator::Subtract => aligned(i128::checked_sub),
+        Operator::Divide | Operator::Modulo if b.0 == 0 => Value::Failed(Failure::DivideByZero),
+        Operator::Modulo => aligned(i128::checked_rem),
+        Operator::Multiply => {
             let product = a.0.checked_mul(b.0).zip(a.1.checked_add(b.1)).filter(|(_, scale)| *scale <= 38);
             product.map_or(Value::Unbounded, |(unscaled, scale)| decimal(unscaled, scale))
         }
         // The scale of a quotient depends on the declared types, which scalars do not carry.
-        BinaryOp::Divide => Value::Unbounded,
-        other => not_arithmetic(other),
+        Operator::Divide => Value::Unbounded,
     }
 }
 
-fn shifted(op: BinaryOp, days: i32, more: i64) -> Value {
+fn shifted(op: Operator, days: i32, more: i64) -> Value {
     let moved = match op {
-        BinaryOp::Add => i64::from(days).checked_add(more),
-        BinaryOp::Subtract => i64::from(days).checked_sub(more),
-        _ => return Value::Unbounded,
+        Operator::Add => i64::from(days).checked_add(more),
+        Operator::Subtract => i64::from(days).checked_sub(more),
+        Operator::Multiply | Operator::Divide | Operator::Modulo => return Value::Unbounded,
     };
     let moved = moved.and_then(|days| i32::try_from(days).ok());
     moved.map_or(Value::Failed(Failure::Overflow), |days| Value::Known(Scalar::Date(days)))
 }
 
-/// Comparisons and junctions never come here; were one to, nothing would be known of it.
-const fn not_arithmetic(_: BinaryOp) -> Value {
-    Value::Unbounded
-}
-
-#[expect(clippy::cast_precision_loss, reason = "SQL computes in doubles as soon as one operand is one")]
-fn float_of(value: &Scalar) -> Option<f64> {
-    match value {
-        Scalar::Float(value) => Some(*value),
-        other => decimal_of(other).map(|(unscaled, scale)| unscaled as f64 / 10_f64.powi(i32::from(scale))),
-    }
-}
-
-fn decimal_of(value: &Scalar) -> Option<(i128, u8)> {
-    match value {
-        Scalar::Int(value) => Some((i128::from(*value), 0)),
-        Scalar::Decimal { unscaled, scale } => Some((*unscaled, *scale)),
-        Scalar::Null
-        | Scalar::Boolean(_)
-        | Scalar::Float(_)
-        | Scalar::Date(_)
-        | Scalar::Timestamp(_)
-        | Scalar::TimestampNtz(_)
-        | Scalar::String(_)
-        | Scalar::Binary(_) => None,
+fn digits_of(number: &Number) -> Option<(i128, u8)> {
+    match number {
+        Number::Int(value) => Some((i128::from(*value), 0)),
+        Number::Decimal(unscaled, scale) => Some((*unscaled, *scale)),
+        Number::Float(_) => None,
     }
 }

@@ -33,11 +33,7 @@ pub(super) fn days_of(year: i64, month: u32, day: u32) -> Option<i64> {
 
 /// A date text: `[+-]y…[-m[-d]]`, and after a whole date anything behind `T` or a blank.
 pub(super) fn parse_date(text: &str) -> Option<i64> {
-    let (days, rest) = date_part(text)?;
-    match rest {
-        None => Some(days),
-        Some(_) => Some(days),
-    }
+    date_part(text).map(|(days, _)| days)
 }
 
 /// A timestamp text in microseconds, and whether it names a zone; a time without one is taken as UTC.
@@ -87,7 +83,12 @@ fn parse_clock(text: &str) -> Option<i64> {
     let hour = number(parts.next()?, 1, 2)?;
     let minute = parts.next().map_or(Some(0), |part| number(part, 1, 2))?;
     let second = parts.next().map_or(Some(0), |part| number(part, 1, 2))?;
-    if parts.next().is_some() || hour > 23 || minute > 59 || second > 59 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
+    if parts.next().is_some()
+        || hour > 23
+        || minute > 59
+        || second > 59
+        || !fraction.bytes().all(|b| b.is_ascii_digit())
+    {
         return None;
     }
     let micros = format!("{fraction:0<6}").get(..6)?.parse::<i64>().ok()?;
@@ -95,7 +96,11 @@ fn parse_clock(text: &str) -> Option<i64> {
 }
 
 fn parse_zone(text: &str) -> Option<i64> {
-    let offset = text.strip_prefix("UTC").or_else(|| text.strip_prefix("GMT")).or_else(|| text.strip_prefix('Z')).unwrap_or(text);
+    let offset = text
+        .strip_prefix("UTC")
+        .or_else(|| text.strip_prefix("GMT"))
+        .or_else(|| text.strip_prefix('Z'))
+        .unwrap_or(text);
     if offset.is_empty() {
         return Some(0);
     }

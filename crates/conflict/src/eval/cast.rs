@@ -10,7 +10,9 @@ use std::sync::Arc;
 pub fn cast(value: &Scalar, to: &ColumnType) -> Value {
     match (value, to) {
         (Scalar::Null, _) => Value::NULL,
-        (_, ColumnType::Array(_) | ColumnType::Map(_, _) | ColumnType::Struct(_) | ColumnType::Other(_)) => Value::Unbounded,
+        (_, ColumnType::Array(_) | ColumnType::Map(_, _) | ColumnType::Struct(_) | ColumnType::Other(_)) => {
+            Value::Unbounded
+        }
         (Scalar::String(text), _) => from_text(text, to),
         (_, ColumnType::Boolean) => to_boolean(value),
         (_, ColumnType::Byte) => to_integer(value, i64::from(i8::MIN)..=i64::from(i8::MAX)),
@@ -20,7 +22,9 @@ pub fn cast(value: &Scalar, to: &ColumnType) -> Value {
         (_, ColumnType::Float) => to_float(value, true),
         (_, ColumnType::Double) => to_float(value, false),
         (_, ColumnType::Decimal { precision, scale }) => to_decimal(value, *precision, *scale),
-        (_, ColumnType::Date | ColumnType::Timestamp | ColumnType::TimestampNtz) => to_time(value, to),
+        (_, ColumnType::Date) => to_date(value),
+        (_, ColumnType::Timestamp) => with_micros(value, Scalar::Timestamp),
+        (_, ColumnType::TimestampNtz) => with_micros(value, Scalar::TimestampNtz),
         (_, ColumnType::String) => to_text(value),
         (Scalar::Binary(_), ColumnType::Binary) => Value::Known(value.clone()),
         (_, ColumnType::Binary) => Value::Unbounded,
@@ -81,9 +85,10 @@ fn from_text(text: &Arc<str>, to: &ColumnType) -> Value {
                 instant.map_or_else(|| fails(text, "TIMESTAMP"), |micros| Value::Known(Scalar::Timestamp(micros)))
             }),
         },
-        ColumnType::TimestampNtz => {
-            or_fails(calendar::parse_timestamp(trimmed).map(|parsed| Scalar::TimestampNtz(parsed.wall)), "TIMESTAMP_NTZ")
-        }
+        ColumnType::TimestampNtz => or_fails(
+            calendar::parse_timestamp(trimmed).map(|parsed| Scalar::TimestampNtz(parsed.wall)),
+            "TIMESTAMP_NTZ",
+        ),
         ColumnType::String => Value::Known(Scalar::String(Arc::clone(text))),
         ColumnType::Binary => Value::Known(Scalar::Binary(Arc::from(text.as_bytes()))),
         ColumnType::Array(_) | ColumnType::Map(_, _) | ColumnType::Struct(_) | ColumnType::Other(_) => Value::Unbounded,
@@ -106,7 +111,8 @@ pub(super) fn text_to_boolean(text: &str) -> Value {
 
 fn float(text: &str) -> Option<f64> {
     // Java's number texts may end in a letter that names the width.
-    let digits = text.strip_suffix(['d', 'D', 'f', 'F']).filter(|rest| rest.ends_with(|c: char| c.is_ascii_digit() || c == '.'));
+    let digits =
+        text.strip_suffix(['d', 'D', 'f', 'F']).filter(|rest| rest.ends_with(|c: char| c.is_ascii_digit() || c == '.'));
     digits.unwrap_or(text).parse().ok()
 }
 
@@ -152,27 +158,67 @@ pub(super) fn rescale(unscaled: i128, from: u8, to: u8) -> Option<i128> {
     10_i128.checked_pow(u32::from(power)).and_then(|factor| unscaled.checked_mul(factor))
 }
 
+/// A number, or a boolean as 0 or 1.
+pub(super) enum Number {
+    /// Of any integer type.
+    Int(i64),
+    /// Of any float type.
+    Float(f64),
+    /// Digits and scale.
+    Decimal(i128, u8),
+}
+
+impl Number {
+    /// The number that a value is; `None` for what is no number.
+    pub(super) const fn of(value: &Scalar) -> Option<Self> {
+        match value {
+            Scalar::Int(value) => Some(Self::Int(*value)),
+            Scalar::Float(value) => Some(Self::Float(*value)),
+            Scalar::Decimal { unscaled, scale } => Some(Self::Decimal(*unscaled, *scale)),
+            Scalar::Null
+            | Scalar::Boolean(_)
+            | Scalar::Date(_)
+            | Scalar::Timestamp(_)
+            | Scalar::TimestampNtz(_)
+            | Scalar::String(_)
+            | Scalar::Binary(_) => None,
+        }
+    }
+
+    fn or_boolean(value: &Scalar) -> Option<Self> {
+        if let Scalar::Boolean(value) = value { Some(Self::Int(i64::from(*value))) } else { Self::of(value) }
+    }
+
+    /// The nearest double.
+    #[expect(clippy::cast_precision_loss, reason = "a cast to a float rounds")]
+    pub(super) fn to_double(&self) -> f64 {
+        match self {
+            Self::Int(value) => *value as f64,
+            Self::Float(value) => *value,
+            Self::Decimal(unscaled, scale) => *unscaled as f64 / 10_f64.powi(i32::from(*scale)),
+        }
+    }
+}
+
 fn to_boolean(value: &Scalar) -> Value {
-    match value {
-        Scalar::Boolean(value) => Value::boolean(*value),
-        Scalar::Int(value) => Value::boolean(*value != 0),
-        Scalar::Float(value) => Value::boolean(*value != 0.0),
-        Scalar::Decimal { unscaled, .. } => Value::boolean(*unscaled != 0),
-        _ => Value::Unbounded,
+    match Number::or_boolean(value) {
+        Some(Number::Int(value)) => Value::boolean(value != 0),
+        Some(Number::Float(value)) => Value::boolean(value != 0.0),
+        Some(Number::Decimal(unscaled, _)) => Value::boolean(unscaled != 0),
+        None => Value::Unbounded,
     }
 }
 
 fn to_integer(value: &Scalar, range: std::ops::RangeInclusive<i64>) -> Value {
-    let whole = match value {
-        Scalar::Boolean(value) => Some(i64::from(*value)),
-        Scalar::Int(value) => Some(*value),
-        Scalar::Float(value) => whole_of_float(*value),
-        Scalar::Decimal { unscaled, scale } => {
-            let divisor = 10_i128.checked_pow(u32::from(*scale));
+    let whole = match (value, Number::or_boolean(value)) {
+        (Scalar::Timestamp(micros), _) => Some(micros.div_euclid(1_000_000)),
+        (_, Some(Number::Int(value))) => Some(value),
+        (_, Some(Number::Float(value))) => whole_of_float(value),
+        (_, Some(Number::Decimal(unscaled, scale))) => {
+            let divisor = 10_i128.checked_pow(u32::from(scale));
             divisor.and_then(|divisor| i64::try_from(unscaled / divisor).ok())
         }
-        Scalar::Timestamp(micros) => Some(micros.div_euclid(1_000_000)),
-        _ => return Value::Unbounded,
+        (_, None) => return Value::Unbounded,
     };
     match whole {
         Some(whole) if range.contains(&whole) => Value::Known(Scalar::Int(whole)),
@@ -188,54 +234,63 @@ fn whole_of_float(value: f64) -> Option<i64> {
 }
 
 fn to_float(value: &Scalar, single: bool) -> Value {
-    #[expect(clippy::cast_precision_loss, reason = "a cast to a float rounds")]
-    let double = match value {
-        Scalar::Boolean(value) => f64::from(u8::from(*value)),
-        Scalar::Int(value) => *value as f64,
-        Scalar::Float(value) => *value,
-        Scalar::Decimal { unscaled, scale } => *unscaled as f64 / 10_f64.powi(i32::from(*scale)),
-        _ => return Value::Unbounded,
-    };
+    let Some(number) = Number::or_boolean(value) else { return Value::Unbounded };
+    let double = number.to_double();
     #[expect(clippy::cast_possible_truncation, reason = "a float is its double rounded")]
     let rounded = if single { f64::from(double as f32) } else { double };
     Value::Known(Scalar::Float(rounded))
 }
 
 fn to_decimal(value: &Scalar, precision: u8, scale: u8) -> Value {
-    match value {
-        Scalar::Boolean(value) => fitted(i128::from(*value), 0, precision, scale),
-        Scalar::Int(value) => fitted(i128::from(*value), 0, precision, scale),
-        Scalar::Decimal { unscaled, scale: from } => fitted(*unscaled, i32::from(*from), precision, scale),
-        _ => Value::Unbounded,
+    match Number::or_boolean(value) {
+        Some(Number::Int(value)) => fitted(i128::from(value), 0, precision, scale),
+        Some(Number::Decimal(unscaled, from)) => fitted(unscaled, i32::from(from), precision, scale),
+        // Which digits a float has depends on how it is printed.
+        Some(Number::Float(_)) | None => Value::Unbounded,
     }
 }
 
-fn to_time(value: &Scalar, to: &ColumnType) -> Value {
-    let micros = match value {
-        Scalar::Date(days) => i64::from(*days).checked_mul(calendar::DAY_MICROS),
-        Scalar::Timestamp(micros) | Scalar::TimestampNtz(micros) => Some(*micros),
-        _ => return Value::Unbounded,
-    };
-    let Some(micros) = micros else { return Value::Failed(Failure::Overflow) };
-    match to {
-        ColumnType::Date => {
-            let days = i32::try_from(micros.div_euclid(calendar::DAY_MICROS));
-            days.map_or(Value::Failed(Failure::Overflow), |days| Value::Known(Scalar::Date(days)))
-        }
-        ColumnType::Timestamp => Value::Known(Scalar::Timestamp(micros)),
-        ColumnType::TimestampNtz => Value::Known(Scalar::TimestampNtz(micros)),
-        _ => Value::Unbounded,
+/// Microseconds since 1970-01-01; the inner `None` is an overflow, the outer one no time at all.
+fn micros_of(value: &Scalar) -> Option<Option<i64>> {
+    match value {
+        Scalar::Date(days) => Some(i64::from(*days).checked_mul(calendar::DAY_MICROS)),
+        Scalar::Timestamp(micros) | Scalar::TimestampNtz(micros) => Some(Some(*micros)),
+        Scalar::Null
+        | Scalar::Boolean(_)
+        | Scalar::Int(_)
+        | Scalar::Float(_)
+        | Scalar::Decimal { .. }
+        | Scalar::String(_)
+        | Scalar::Binary(_) => None,
     }
+}
+
+fn with_micros(value: &Scalar, make: fn(i64) -> Scalar) -> Value {
+    match micros_of(value) {
+        None => Value::Unbounded,
+        Some(None) => Value::Failed(Failure::Overflow),
+        Some(Some(micros)) => Value::Known(make(micros)),
+    }
+}
+
+fn to_date(value: &Scalar) -> Value {
+    if matches!(value, Scalar::Date(_)) {
+        return Value::Known(value.clone());
+    }
+    let Some(Some(micros)) = micros_of(value) else { return Value::Unbounded };
+    let days = i32::try_from(micros.div_euclid(calendar::DAY_MICROS));
+    days.map_or(Value::Failed(Failure::Overflow), |days| Value::Known(Scalar::Date(days)))
 }
 
 fn to_text(value: &Scalar) -> Value {
-    match value {
-        Scalar::Boolean(_) | Scalar::Int(_) | Scalar::Decimal { .. } => Value::Known(Scalar::string(&value.to_string())),
-        Scalar::Date(days) => {
-            let (year, month, day) = calendar::civil(i64::from(*days));
-            let text = format!("{year:04}-{month:02}-{day:02}");
-            if (0..=9999).contains(&year) { Value::Known(Scalar::string(&text)) } else { Value::Unbounded }
-        }
-        _ => Value::Unbounded,
+    if matches!(value, Scalar::Boolean(_) | Scalar::Int(_) | Scalar::Decimal { .. }) {
+        return Value::Known(Scalar::string(&value.to_string()));
     }
+    // Years outside four digits are spelled in more than one way.
+    if let Scalar::Date(days) = value
+        && let (year @ 0..=9999, month, day) = calendar::civil(i64::from(*days))
+    {
+        return Value::Known(Scalar::string(&format!("{year:04}-{month:02}-{day:02}")));
+    }
+    Value::Unbounded
 }

@@ -10,22 +10,21 @@ pub(super) fn call(function: Function, arguments: &[Expr], of: &dyn Fn(&Expr) ->
         (Function::If, [condition, then, otherwise]) => match truth(of(condition)) {
             Value::Known(Scalar::Boolean(true)) => of(then),
             Value::Known(_) => of(otherwise),
-            other => other,
+            undecided @ (Value::Unbounded | Value::Failed(_)) => undecided,
         },
-        (Function::StartsWith, [text, prefix]) => super::both(of(text), of(prefix), |text, prefix| match (text, prefix) {
-            (Scalar::String(text), Scalar::String(prefix)) => Value::boolean(text.starts_with(&**prefix)),
-            _ => Value::Unbounded,
-        }),
-        (Function::IsNan, [x]) => map(of(x), |value| match value {
-            Scalar::Null => Value::boolean(false),
-            Scalar::Float(value) => Value::boolean(value.is_nan()),
-            Scalar::Int(_) | Scalar::Decimal { .. } => Value::boolean(false),
-            _ => Value::Unbounded,
-        }),
+        (Function::StartsWith, [text, prefix]) => {
+            super::both(of(text), of(prefix), |text, prefix| match (text, prefix) {
+                (Scalar::String(text), Scalar::String(prefix)) => Value::boolean(text.starts_with(&**prefix)),
+                _ => Value::Unbounded,
+            })
+        }
+        (Function::IsNan, [x]) => map(of(x), |value| is_nan(&value)),
         (Function::Abs, [x]) => map(of(x), |value| arithmetic::absolute(&value)),
         (Function::Upper, [x]) => text(of(x), |text| Scalar::string(&text.to_uppercase())),
         (Function::Lower, [x]) => text(of(x), |text| Scalar::string(&text.to_lowercase())),
-        (Function::Length, [x]) => text(of(x), |text| Scalar::Int(i64::try_from(text.chars().count()).unwrap_or(i64::MAX))),
+        (Function::Length, [x]) => {
+            text(of(x), |text| Scalar::Int(i64::try_from(text.chars().count()).unwrap_or(i64::MAX)))
+        }
         (Function::Year, [x]) => date_part(of(x), |(year, _, _)| year),
         (Function::Month, [x]) => date_part(of(x), |(_, month, _)| i64::from(month)),
         (Function::Day, [x]) => date_part(of(x), |(_, _, day)| i64::from(day)),
@@ -45,6 +44,14 @@ pub(super) fn call(function: Function, arguments: &[Expr], of: &dyn Fn(&Expr) ->
     }
 }
 
+/// FALSE for NULL; a text is read as a double.
+fn is_nan(value: &Scalar) -> Value {
+    if value.is_null() {
+        return Value::boolean(false);
+    }
+    map(cast(value, &ColumnType::Double), |value| Value::boolean(matches!(value, Scalar::Float(x) if x.is_nan())))
+}
+
 fn coalesce(arguments: &[Expr], of: &dyn Fn(&Expr) -> Value) -> Value {
     for argument in arguments {
         let value = of(argument);
@@ -57,20 +64,20 @@ fn coalesce(arguments: &[Expr], of: &dyn Fn(&Expr) -> Value) -> Value {
 
 fn text(value: Value, f: impl FnOnce(&str) -> Scalar) -> Value {
     map(value, |value| {
-        map(cast(&value, &ColumnType::String), |value| match value {
-            Scalar::String(text) => Value::Known(f(&text)),
-            Scalar::Null => Value::NULL,
-            _ => Value::Unbounded,
+        map(cast(&value, &ColumnType::String), |value| {
+            if let Scalar::String(text) = value { Value::Known(f(&text)) } else { Value::NULL }
         })
     })
 }
 
 fn date_part(value: Value, f: impl FnOnce((i64, u32, u32)) -> i64) -> Value {
     map(value, |value| {
-        map(cast(&value, &ColumnType::Date), |value| match value {
-            Scalar::Date(days) => Value::Known(Scalar::Int(f(calendar::civil(i64::from(days))))),
-            Scalar::Null => Value::NULL,
-            _ => Value::Unbounded,
+        map(cast(&value, &ColumnType::Date), |value| {
+            if let Scalar::Date(days) = value {
+                Value::Known(Scalar::Int(f(calendar::civil(i64::from(days)))))
+            } else {
+                Value::NULL
+            }
         })
     })
 }

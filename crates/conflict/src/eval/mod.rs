@@ -12,6 +12,7 @@ mod pattern;
 
 pub use cast::cast;
 
+use arithmetic::Operator;
 use lakebed_transaction::{BinaryOp, CaseArm, Expr, Scalar, UnaryOp};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -112,7 +113,8 @@ fn at_depth<C: Columns + ?Sized>(expr: &Expr, row: &C, depth: usize) -> Value {
             if *negated { not(inside) } else { inside }
         }
         Expr::Like { operand, pattern, escape, negated } => {
-            let matched = both(of(operand), of(pattern), |text, pattern| pattern::like(text, pattern, escape.unwrap_or('\\')));
+            let matched =
+                both(of(operand), of(pattern), |text, pattern| pattern::like(text, pattern, escape.unwrap_or('\\')));
             if *negated { not(matched) } else { matched }
         }
         Expr::Cast(x, to) => map(of(x), |value| cast(&value, to)),
@@ -201,10 +203,7 @@ fn truth(value: Value) -> Value {
 }
 
 fn not(value: Value) -> Value {
-    map(truth(value), |scalar| match scalar {
-        Scalar::Boolean(value) => Value::boolean(!value),
-        other => Value::Known(other),
-    })
+    map(truth(value), |scalar| if let Scalar::Boolean(value) = scalar { Value::boolean(!value) } else { Value::NULL })
 }
 
 fn and(a: Value, b: impl FnOnce() -> Value) -> Value {
@@ -233,11 +232,14 @@ fn junction(a: Value, b: impl FnOnce() -> Value, decides: bool) -> Value {
 }
 
 fn binary(op: BinaryOp, a: &Expr, b: &Expr, of: &dyn Fn(&Expr) -> Value) -> Value {
+    let computed = |op: Operator| both(of(a), of(b), |a, b| arithmetic::compute(op, a, b));
     let ordered = |test: fn(Ordering) -> bool| compare(&of(a), &of(b), test);
     match op {
-        BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Modulo => {
-            both(of(a), of(b), |a, b| arithmetic::compute(op, a, b))
-        }
+        BinaryOp::Add => computed(Operator::Add),
+        BinaryOp::Subtract => computed(Operator::Subtract),
+        BinaryOp::Multiply => computed(Operator::Multiply),
+        BinaryOp::Divide => computed(Operator::Divide),
+        BinaryOp::Modulo => computed(Operator::Modulo),
         BinaryOp::Equal => equal(a, b, of),
         BinaryOp::NotEqual => not(equal(a, b, of)),
         BinaryOp::Less => ordered(Ordering::is_lt),
