@@ -44,6 +44,10 @@ pub struct Commit<F: Format> {
     repeats: u32,
     /// An entry of ours that the log may hold: its version, and what the store said last.
     pub(crate) doubt: Option<(Version, String)>,
+    /// Landed entries that the caller already holds, above the base and without a gap.
+    seeds: BTreeMap<Version, Bytes>,
+    /// The entry that was offered last.
+    pub(crate) offered: Option<Bytes>,
     /// Landed entries that were read but not yet followed.
     pub(crate) known: BTreeMap<Version, F::Landed>,
     pub(crate) fetched: Fetched,
@@ -118,6 +122,8 @@ impl<F: Format> Commit<F> {
             failures: 0,
             repeats: 0,
             doubt: None,
+            seeds: BTreeMap::new(),
+            offered: None,
             known: BTreeMap::new(),
             fetched: Fetched::default(),
             side: Vec::new(),
@@ -125,6 +131,33 @@ impl<F: Format> Commit<F> {
             paused: false,
             state: State::Idle,
         }
+    }
+
+    /// Hands over landed entries that the caller already holds: every one from the base's successor up to a version that
+    /// was known to be the newest at a time from which the freshness counts. They are judged before the first attempt
+    /// without a request. Entries after a gap are ignored.
+    #[must_use]
+    pub fn with_landed(mut self, entries: impl IntoIterator<Item = (Version, Bytes)>) -> Self {
+        let held: BTreeMap<Version, Bytes> = entries.into_iter().collect();
+        let mut next = self.base.and_then(Version::next);
+        while let Some((version, bytes)) = next.and_then(|version| held.get_key_value(&version)) {
+            self.seeds.insert(*version, bytes.clone());
+            next = version.next();
+        }
+        self
+    }
+
+    /// The entry that was offered last: after `Committed`, the bytes of that version as we wrote them. `None` when nothing
+    /// was offered.
+    #[must_use]
+    pub const fn offered(&self) -> Option<&Bytes> {
+        self.offered.as_ref()
+    }
+
+    /// The version that ours follows: the one it read, or the last one that it was rebased over.
+    #[must_use]
+    pub const fn base(&self) -> Option<Version> {
+        self.base
     }
 
     /// Our transaction as it stands now (after a commit: as it was committed).
@@ -171,7 +204,11 @@ impl<F: Format> Commit<F> {
     /// Begins.
     pub fn start(&mut self, now_ms: u64) -> Step {
         self.started_ms = now_ms;
-        if self.base.is_some() && !self.format.lists_first() && now_ms <= self.freshness.until_ms {
+        let trusted = self.base.is_some() && !self.format.lists_first() && now_ms <= self.freshness.until_ms;
+        let seeds = std::mem::take(&mut self.seeds);
+        if trusted && !seeds.is_empty() {
+            self.follow_held(seeds, now_ms)
+        } else if trusted {
             self.publish(now_ms)
         } else {
             self.list(Purpose::Window, now_ms)

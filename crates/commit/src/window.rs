@@ -19,8 +19,9 @@ const ENTRIES_LISTED_MAX: usize = 10_000_000;
 /// A window being worked through.
 #[derive(Debug)]
 pub(crate) struct Window {
-    /// When the listing that shows the window was asked for.
-    asked_ms: u64,
+    /// When the listing that shows the window was asked for; `None` for entries that the caller held, whose freshness the
+    /// caller stated.
+    asked_ms: Option<u64>,
     /// Versions whose entries are still to be read, ascending.
     unread: Vec<Version>,
     /// Entries that were read and wait for objects that they refer to.
@@ -95,8 +96,13 @@ impl<F: Format> Commit<F> {
             }
         }
         versions.retain(|version| !self.known.contains_key(version));
-        let window = Window { asked_ms, unread: versions, raw: BTreeMap::new(), targets: Vec::new() };
+        let window = Window { asked_ms: Some(asked_ms), unread: versions, raw: BTreeMap::new(), targets: Vec::new() };
         self.fetch(window, now_ms)
+    }
+
+    /// Follows entries that the caller held.
+    pub(crate) fn follow_held(&mut self, raw: BTreeMap<Version, Bytes>, now_ms: u64) -> Step {
+        self.fetch(Window { asked_ms: None, unread: Vec::new(), raw, targets: Vec::new() }, now_ms)
     }
 
     /// Asks for the next entries, or goes on to follow them when all are there.
@@ -208,8 +214,11 @@ impl<F: Format> Commit<F> {
     fn finish(&mut self, window: Window, now_ms: u64) -> Step {
         match self.format.finish(&mut self.pending, &self.fetched) {
             Ok(Finished::Ready) => {
+                let Some(asked_ms) = window.asked_ms else {
+                    return self.publish(now_ms);
+                };
                 self.rebases += 1;
-                self.freshness.until_ms = window.asked_ms.saturating_add(self.freshness.for_ms);
+                self.freshness.until_ms = asked_ms.saturating_add(self.freshness.for_ms);
                 if let Some(what) = self.budget.spent(self.rebases, now_ms.saturating_sub(self.started_ms)) {
                     return self.give_up(what);
                 }

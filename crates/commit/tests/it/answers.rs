@@ -146,3 +146,18 @@ fn a_conflict_names_both_sides_the_version_and_the_check() {
          read again and retry [same-item]"
     );
 }
+
+#[test]
+fn entries_that_the_caller_holds_are_judged_without_a_request() {
+    let Answer::Bytes(held) = rival("r", &["x"], &[]) else { panic!() };
+    let skipped = held.clone();
+    let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7)
+        .with_landed([(Version::new(8), held), (Version::new(10), skipped)]);
+    let requests = asked(machine.start(0));
+    assert_eq!(requests, vec![Request::Create(name(9), Bytes::from_static(b"id=me;items=a;state=x,a"))]);
+    assert_eq!(machine.pending().judged, vec![8]);
+
+    let Answer::Bytes(held) = rival("r", &["a"], &[]) else { panic!() };
+    let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7).with_landed([(Version::new(8), held)]);
+    assert!(matches!(ended(machine.start(0)), Ok(Outcome::Conflict(_))));
+}
