@@ -4,10 +4,52 @@
 //! [`Store::create`] of a name ever answers [`Create::Created`], a reader sees the whole object or none of it, and a store
 //! that cannot tell what happened says so ([`Create::Unknown`]) instead of guessing.
 //!
+//! | store | for |
+//! |---|---|
+//! | [`LocalStore`] | local files, durable by fsync or not |
+//! | [`MemoryStore`] | tests and throw-away tables |
+//! | [`PutIfAbsent`] | any `object_store` with an atomic conditional put: S3, Azure Blob Storage, Google Cloud Storage, … |
+//!
+//! [`open`] makes one from a URL. A store of your own implements [`Store`] and proves itself with the module `suite`
+//! (feature `test-util`), which races it too; [`probe_create`] tells at run time a store that ignores the condition.
+//!
+//! ```
+//! use lakebed_storage::{Create, StoreOptions, open};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), lakebed_storage::StoreError> {
+//! let store = open("memory://example/table", &StoreOptions::new())?;
+//! assert_eq!(store.create("log/1", "ours".into()).await?, Create::Created);
+//! assert_eq!(store.create("log/1", "theirs".into()).await?, Create::Exists);
+//! assert_eq!(store.get("log/1").await?, Some("ours".into()));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! The crate knows no versions and no table format.
+//!
+//! # Features
+//! `aws`: S3 in [`open`]. `test-util`: the modules `testing` (wrappers that count, delay and break) and `suite`.
 
 mod error;
+mod local;
+mod memory;
+mod name;
+mod open;
+mod probe;
+mod put_if_absent;
+mod redact;
 mod store;
+#[cfg(feature = "test-util")]
+pub mod suite;
+#[cfg(feature = "test-util")]
+pub mod testing;
 
 pub use error::StoreError;
+pub use local::{Durability, LocalStore};
+pub use memory::MemoryStore;
+pub use name::check_name;
+pub use open::{StoreOptions, open};
+pub use probe::{CreateProbe, probe_create};
+pub use put_if_absent::PutIfAbsent;
 pub use store::{Create, Listed, Store};

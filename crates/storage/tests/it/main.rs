@@ -1,1 +1,16 @@
 //! Integration tests of `lakebed-storage`.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking, and print how long they took"
+)]
+
+mod adapter;
+mod local;
+mod memory;
+mod opening;
+mod speed;
+mod stores;
+mod wrappers;

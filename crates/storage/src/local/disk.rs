@@ -1,0 +1,276 @@
+//! The file work of [`super::LocalStore`], blocking.
+
+use super::Durability;
+use crate::Listed;
+use bytes::Bytes;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::UNIX_EPOCH;
+
+const TEMPORARY: &str = ".tmp-";
+
+/// A name of this process that no other one shares; random once, so that a temporary name costs a counter only.
+#[expect(clippy::disallowed_methods, reason = "this crate is the edge where names for temporary files are drawn")]
+static PROCESS: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().simple().to_string());
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// Ours, or one that `object_store` stages (`name#1`); either may be left behind by a crash.
+pub(super) fn is_temporary(file_name: &str) -> bool {
+    file_name.starts_with(TEMPORARY)
+        || file_name
+            .rsplit_once('#')
+            .is_some_and(|(_, digits)| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// How a create ended.
+pub(super) enum Made {
+    Created,
+    Exists,
+    /// The link was made, or may have been.
+    Unclear(io::Error),
+    /// Certainly not created: the file system or its permissions allow no hard link.
+    NoLinks(io::Error),
+    /// Certainly not created.
+    Nothing(io::Error),
+}
+
+pub(super) fn create(path: &Path, bytes: &[u8], durability: Durability) -> Made {
+    let temporary = match Temporary::write(path, durability, |file| file.write_all(bytes)) {
+        Ok(temporary) => temporary,
+        Err(error) => return Made::Nothing(error),
+    };
+    if durability == Durability::Full {
+        // Losing a race is common, and a look is a thousand times cheaper than making a file durable for nothing.
+        if fs::symlink_metadata(path).is_ok() {
+            return Made::Exists;
+        }
+        if let Err(error) = temporary.sync() {
+            return Made::Nothing(error);
+        }
+    }
+    if let Err(error) = fs::hard_link(&temporary.path, path) {
+        return unlinked(error);
+    }
+    if durability == Durability::Full
+        && let Err(error) = sync_parent(path)
+    {
+        return Made::Unclear(error);
+    }
+    Made::Created
+}
+
+/// What a failed link says. Only what a local kernel answers before it acts counts as *certainly nothing*.
+fn unlinked(error: io::Error) -> Made {
+    let kind = error.kind();
+    if kind == ErrorKind::AlreadyExists {
+        Made::Exists
+    } else if matches!(
+        kind,
+        ErrorKind::PermissionDenied | ErrorKind::Unsupported | ErrorKind::TooManyLinks | ErrorKind::CrossesDevices
+    ) {
+        Made::NoLinks(error)
+    } else if matches!(
+        kind,
+        ErrorKind::NotFound
+            | ErrorKind::NotADirectory
+            | ErrorKind::InvalidFilename
+            | ErrorKind::ReadOnlyFilesystem
+            | ErrorKind::StorageFull
+            | ErrorKind::QuotaExceeded
+    ) {
+        Made::Nothing(error)
+    } else {
+        Made::Unclear(error)
+    }
+}
+
+pub(super) fn put(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
+    Temporary::write(path, durability, |file| file.write_all(bytes))?.replace(path, durability)
+}
+
+/// `None` when there is no file to copy.
+pub(super) fn copy(from: &Path, to: &Path, durability: Durability) -> io::Result<Option<()>> {
+    let Some((mut source, _)) = open(from)? else {
+        return Ok(None);
+    };
+    let temporary = Temporary::write(to, durability, |file| io::copy(&mut source, file).map(|_| ()))?;
+    temporary.replace(to, durability).map(Some)
+}
+
+pub(super) fn read(path: &Path) -> io::Result<Option<Bytes>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes.into())),
+        Err(error) => absent(error),
+    }
+}
+
+pub(super) fn read_range(path: &Path, range: Range<u64>) -> io::Result<Option<Bytes>> {
+    let Some((mut file, size_bytes)) = open(path)? else {
+        return Ok(None);
+    };
+    let end = range.end.min(size_bytes);
+    let wanted = end.saturating_sub(range.start);
+    if wanted == 0 {
+        return Ok(Some(Bytes::new()));
+    }
+    file.seek(SeekFrom::Start(range.start))?;
+    let mut bytes = Vec::with_capacity(usize::try_from(wanted).map_err(io::Error::other)?);
+    file.take(wanted).read_to_end(&mut bytes)?;
+    Ok(Some(bytes.into()))
+}
+
+pub(super) fn stat(path: &Path) -> io::Result<Option<Stat>> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(Some(Stat::of(&metadata)?)),
+        Ok(_) => Ok(None),
+        Err(error) => absent(error),
+    }
+}
+
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(()),
+        Err(error) => absent::<()>(error).map(|_| ()),
+    }
+}
+
+/// Size and time of a file.
+pub(super) struct Stat {
+    size_bytes: u64,
+    modified_ms: i64,
+}
+
+impl Stat {
+    fn of(metadata: &fs::Metadata) -> io::Result<Self> {
+        let modified = metadata.modified()?;
+        let modified_ms = match modified.duration_since(UNIX_EPOCH) {
+            Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
+            Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |ms| -ms),
+        };
+        Ok(Self { size_bytes: metadata.len(), modified_ms })
+    }
+
+    pub(super) fn named(self, name: String) -> Listed {
+        Listed { name, size_bytes: self.size_bytes, modified_ms: self.modified_ms }
+    }
+}
+
+/// A folder is no object, and below a file there is none.
+fn absent<T>(error: io::Error) -> io::Result<Option<T>> {
+    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory) {
+        Ok(None)
+    } else {
+        Err(error)
+    }
+}
+
+fn open(path: &Path) -> io::Result<Option<(File, u64)>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) => return absent(error),
+    };
+    let metadata = file.metadata()?;
+    Ok(metadata.is_file().then_some((file, metadata.len())))
+}
+
+/// A file that is unlinked when dropped, whatever happened to it.
+struct Temporary {
+    path: PathBuf,
+    file: File,
+    keep: bool,
+}
+
+impl Temporary {
+    /// Makes and fills a temporary file beside `target`, and the folders above it where they are missing.
+    fn write(
+        target: &Path,
+        durability: Durability,
+        fill: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let mut temporary = Self::open(target, durability)?;
+        fill(&mut temporary.file)?;
+        Ok(temporary)
+    }
+
+    fn open(target: &Path, durability: Durability) -> io::Result<Self> {
+        // A cleanup may remove a folder between its making and its use, and a forked process shares our names: try again, but not for ever.
+        const TRIES: u32 = 8;
+        let mut last = io::Error::other("no temporary file could be made");
+        for _ in 0..TRIES {
+            let path =
+                target.with_file_name(format!("{TEMPORARY}{}-{:x}", *PROCESS, NEXT.fetch_add(1, Ordering::Relaxed)));
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => return Ok(Self { path, file, keep: false }),
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    make_folders(parent(target), durability)?;
+                    last = error;
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => last = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    fn replace(mut self, target: &Path, durability: Durability) -> io::Result<()> {
+        if durability == Durability::Full {
+            self.sync()?;
+        }
+        fs::rename(&self.path, target)?;
+        self.keep = true;
+        match durability {
+            Durability::Full => sync_parent(target),
+            Durability::None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.keep {
+            // What is left behind is hidden from listings; there is nothing better to do here.
+            drop(fs::remove_file(&self.path));
+        }
+    }
+}
+
+/// Makes a folder and those above it. Durable: every folder whose entries may be new is fsynced, outermost first, also
+/// where somebody else made it a moment ago.
+fn make_folders(folder: &Path, durability: Durability) -> io::Result<()> {
+    let missing: Vec<&Path> =
+        folder.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.is_dir()).collect();
+    for new in missing.into_iter().rev() {
+        match fs::create_dir(new) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && new.is_dir() => {}
+            Err(error) => return Err(error),
+        }
+        if durability == Durability::Full {
+            sync_parent(new)?;
+        }
+    }
+    Ok(())
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().unwrap_or(path)
+}
+
+#[cfg(unix)]
+fn sync_parent(path: &Path) -> io::Result<()> {
+    File::open(parent(path))?.sync_all()
+}
+
+/// Elsewhere a folder cannot be opened as a file, and its entries are the file system's own business.
+#[cfg(not(unix))]
+fn sync_parent(_path: &Path) -> io::Result<()> {
+    Ok(())
+}

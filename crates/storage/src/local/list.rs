@@ -1,0 +1,97 @@
+//! Listing files in byte order without looking at more of them than asked for.
+
+use super::disk::{is_temporary, stat};
+use crate::Listed;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// No real table nests this deep; a mount that loops does.
+const DEPTH_MAX: usize = 128;
+
+/// The files below `root/prefix` whose names (relative to `root`) sort after `after`, the first `limit` of them.
+pub(super) fn list(root: &Path, prefix: &str, after: &str, limit: usize) -> io::Result<Vec<Listed>> {
+    let mut walk = Walk { after, limit, found: Vec::new() };
+    if limit == 0 {
+        return Ok(walk.found);
+    }
+    if prefix.is_empty() {
+        walk.folder(root.to_owned(), "", 0)?;
+    } else {
+        let name = format!("{prefix}/");
+        if walk.may_hold(&name) {
+            walk.folder(root.join(prefix), &name, 0)?;
+        }
+    }
+    Ok(walk.found)
+}
+
+struct Walk<'a> {
+    after: &'a str,
+    limit: usize,
+    found: Vec<Listed>,
+}
+
+impl Walk<'_> {
+    /// `name` is the folder's with its `/`, or empty for the root.
+    fn folder(&mut self, path: PathBuf, name: &str, depth: usize) -> io::Result<()> {
+        if depth > DEPTH_MAX {
+            return Err(io::Error::other(format!("folders are nested more than {DEPTH_MAX} deep")));
+        }
+        let entries = match fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        // A folder sorts as its name with the `/`, and so do all names below it: one order, at every depth. The heap
+        // sorts only as far as it is emptied.
+        let mut order = BinaryHeap::new();
+        for entry in entries {
+            order.extend(self.wanted(&entry?, name)?.map(Reverse));
+        }
+        while let Some(Reverse(entry)) = order.pop() {
+            if entry.ends_with('/') {
+                let below = path.join(&entry[name.len()..entry.len() - 1]);
+                self.folder(below, &entry, depth + 1)?;
+            } else if let Some(stat) = stat(&path.join(&entry[name.len()..]))? {
+                self.found.push(stat.named(entry));
+            }
+            if self.found.len() >= self.limit {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// The full name of an entry that may be, or hold, something to list; folders end in `/`.
+    fn wanted(&self, entry: &fs::DirEntry, above: &str) -> io::Result<Option<String>> {
+        let file_name = entry.file_name();
+        let Some(file_name) = file_name.to_str() else {
+            return Ok(None);
+        };
+        if file_name.bytes().any(|byte| byte.is_ascii_control()) {
+            return Ok(None);
+        }
+        let is_folder = match entry.file_type() {
+            Ok(kind) => kind.is_dir(),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if is_folder {
+            let name = format!("{above}{file_name}/");
+            return Ok(self.may_hold(&name).then_some(name));
+        }
+        if is_temporary(file_name) {
+            return Ok(None);
+        }
+        let name = format!("{above}{file_name}");
+        Ok((name.as_str() > self.after).then_some(name))
+    }
+
+    /// Whether a folder may hold a name after `after`.
+    fn may_hold(&self, folder: &str) -> bool {
+        folder > self.after || self.after.starts_with(folder)
+    }
+}
