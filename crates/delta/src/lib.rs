@@ -1,1 +1,16 @@
 //! The Delta table format: log actions, replay, checkpoints.
+
+pub mod action;
+mod checkpoint;
+mod error;
+pub mod partition;
+pub mod path;
+mod protocol;
+pub mod schema;
+mod snapshot;
+pub mod stats;
+mod time_text;
+
+pub use error::DeltaError;
+pub use protocol::{READER_FEATURES, READER_VERSION_MAX, WRITER_FEATURES, WRITER_VERSION_MAX};
+pub use snapshot::{Core, Hint, Load, LoadStep, Snapshot};

@@ -1,1 +1,4 @@
-//! Integration tests of `lakebed-delta`.
+//! Integration tests of the Delta format.
+
+mod conformance;
+mod support;

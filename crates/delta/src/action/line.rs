@@ -1,0 +1,117 @@
+//! One JSON object per line: the form of commits.
+
+use super::{
+    Action, Add, AddCdc, CheckpointMetadata, CommitInfo, DomainMetadata, Metadata, Protocol, Remove, Sidecar, Txn,
+};
+use crate::DeltaError;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// Every key that is an action; a well-formed line has one of them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    add: Option<Add>,
+    remove: Option<Remove>,
+    cdc: Option<AddCdc>,
+    meta_data: Option<Metadata>,
+    protocol: Option<Protocol>,
+    txn: Option<Txn>,
+    domain_metadata: Option<DomainMetadata>,
+    #[serde(borrow)]
+    commit_info: Option<&'a RawValue>,
+    checkpoint_metadata: Option<CheckpointMetadata>,
+    sidecar: Option<Sidecar>,
+}
+
+/// Whether provenance is wanted; replay of older commits passes over it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InfoUse {
+    Keep,
+    Skip,
+}
+
+/// Reads a commit: one action per line, blank lines and a missing last line feed tolerated, unknown actions ignored.
+///
+/// `object` names the commit in errors.
+///
+/// # Errors
+/// A line is not JSON, or an action lacks a field that it must have.
+pub fn parse_actions(object: &str, bytes: &[u8]) -> Result<Vec<Action>, DeltaError> {
+    let mut actions = Vec::new();
+    each_action(object, bytes, InfoUse::Keep, |action| actions.push(action))?;
+    Ok(actions)
+}
+
+pub(crate) fn each_action(
+    object: &str,
+    bytes: &[u8],
+    info: InfoUse,
+    mut take: impl FnMut(Action),
+) -> Result<(), DeltaError> {
+    for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            continue;
+        }
+        let damaged =
+            |error: serde_json::Error| DeltaError::damaged(object, format!("line {} cannot be read: {error}", at + 1));
+        let line: Line<'_> = serde_json::from_slice(line).map_err(damaged)?;
+        if let (Some(raw), InfoUse::Keep) = (line.commit_info, info) {
+            take(Action::CommitInfo(serde_json::from_str::<CommitInfo>(raw.get()).map_err(damaged)?));
+        }
+        let table = [
+            line.protocol.map(Action::Protocol),
+            line.meta_data.map(Action::Metadata),
+            line.txn.map(Action::Txn),
+            line.domain_metadata.map(Action::Domain),
+            line.checkpoint_metadata.map(Action::CheckpointMetadata),
+            line.sidecar.map(Action::Sidecar),
+        ];
+        let files = [line.remove.map(Action::Remove), line.add.map(Action::Add), line.cdc.map(Action::Cdc)];
+        table.into_iter().chain(files).flatten().for_each(&mut take);
+    }
+    Ok(())
+}
+
+/// Appends one action and a line feed.
+///
+/// # Errors
+/// Never in practice: every action has a JSON form.
+pub fn write_action(action: &Action, out: &mut Vec<u8>) -> Result<(), DeltaError> {
+    match action {
+        Action::Add(value) => tagged("add", value, out),
+        Action::Remove(value) => tagged("remove", value, out),
+        Action::Cdc(value) => tagged("cdc", value, out),
+        Action::Metadata(value) => tagged("metaData", value, out),
+        Action::Protocol(value) => tagged("protocol", value, out),
+        Action::Txn(value) => tagged("txn", value, out),
+        Action::Domain(value) => tagged("domainMetadata", value, out),
+        Action::CommitInfo(value) => tagged("commitInfo", value, out),
+        Action::CheckpointMetadata(value) => tagged("checkpointMetadata", value, out),
+        Action::Sidecar(value) => tagged("sidecar", value, out),
+    }
+}
+
+fn tagged<T: Serialize>(key: &str, value: &T, out: &mut Vec<u8>) -> Result<(), DeltaError> {
+    out.extend_from_slice(b"{\"");
+    out.extend_from_slice(key.as_bytes());
+    out.extend_from_slice(b"\":");
+    serde_json::to_writer(&mut *out, value).map_err(|error| {
+        DeltaError::invalid(format!("a {key} action has no JSON form: {error}"), "check the values that it was given")
+    })?;
+    out.extend_from_slice(b"}\n");
+    Ok(())
+}
+
+/// The bytes of a commit: the actions in the order given, one per line.
+///
+/// # Errors
+/// As [`write_action`].
+pub fn write_actions<'a>(actions: impl IntoIterator<Item = &'a Action>) -> Result<Vec<u8>, DeltaError> {
+    let mut out = Vec::new();
+    for action in actions {
+        write_action(action, &mut out)?;
+    }
+    Ok(out)
+}

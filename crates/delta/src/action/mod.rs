@@ -1,0 +1,42 @@
+//! The actions of the transaction log, as they stand in commits and checkpoints.
+//!
+//! Source: the Delta protocol's section on actions. A key or field that is not known is ignored, a missing field equals
+//! `null`. When written, absent fields are left out and fields stand in the order in which Spark writes them.
+
+mod file;
+mod info;
+mod line;
+mod table;
+mod text;
+
+pub use file::{Add, AddCdc, DeletionVector, Remove};
+pub use info::CommitInfo;
+pub(crate) use line::{InfoUse, each_action};
+pub use line::{parse_actions, write_action, write_actions};
+pub use table::{CheckpointMetadata, DomainMetadata, Format, Metadata, Protocol, Sidecar, Txn};
+pub use text::TextMap;
+
+/// One action.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// A file becomes part of the table.
+    Add(Add),
+    /// A file leaves the table.
+    Remove(Remove),
+    /// A file of row-level changes, no part of the state.
+    Cdc(AddCdc),
+    /// The table's schema, partitioning and properties.
+    Metadata(Metadata),
+    /// What readers and writers must support.
+    Protocol(Protocol),
+    /// An application's last transaction number.
+    Txn(Txn),
+    /// One named document.
+    Domain(DomainMetadata),
+    /// Who did what, no part of the state.
+    CommitInfo(CommitInfo),
+    /// Only in checkpoints of the second version: which version it holds.
+    CheckpointMetadata(CheckpointMetadata),
+    /// Only in checkpoints of the second version: where more of it stands.
+    Sidecar(Sidecar),
+}

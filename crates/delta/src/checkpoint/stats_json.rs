@@ -1,0 +1,71 @@
+//! Statistics that a checkpoint holds only as columns, as the JSON text that the log has elsewhere.
+
+use super::columns::{Group, text_at};
+use crate::time_text::{format_date, format_timestamp};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+};
+use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_schema::{DataType, TimeUnit};
+use serde_json::{Map, Number, Value};
+
+/// The text, with every value that has a form in JSON; `None` where there is no value at all.
+pub(super) fn of(group: &Group<'_>) -> Option<String> {
+    let (array, row) = group.parts();
+    let fields = object(array, row);
+    (!fields.is_empty()).then(|| Value::Object(fields).to_string())
+}
+
+fn object(array: &StructArray, row: usize) -> Map<String, Value> {
+    let mut fields = Map::new();
+    for (field, column) in array.fields().iter().zip(array.columns()) {
+        if column.is_valid(row)
+            && let Some(value) = value(column, row)
+        {
+            fields.insert(field.name().clone(), value);
+        }
+    }
+    fields
+}
+
+fn value(column: &ArrayRef, row: usize) -> Option<Value> {
+    match column.data_type() {
+        DataType::Struct(_) => {
+            let fields = object(column.as_struct_opt()?, row);
+            (!fields.is_empty()).then_some(Value::Object(fields))
+        }
+        DataType::Boolean => Some(Value::Bool(column.as_boolean_opt()?.value(row))),
+        DataType::Int8 => Some(column.as_primitive_opt::<Int8Type>()?.value(row).into()),
+        DataType::Int16 => Some(column.as_primitive_opt::<Int16Type>()?.value(row).into()),
+        DataType::Int32 => Some(column.as_primitive_opt::<Int32Type>()?.value(row).into()),
+        DataType::Int64 => Some(column.as_primitive_opt::<Int64Type>()?.value(row).into()),
+        DataType::Float32 => Some(float(column.as_primitive_opt::<Float32Type>()?.value(row).into())),
+        DataType::Float64 => Some(float(column.as_primitive_opt::<Float64Type>()?.value(row))),
+        DataType::Decimal128(..) => {
+            let text = column.as_primitive_opt::<Decimal128Type>()?.value_as_string(row);
+            serde_json::from_str::<Number>(&text).ok().map(Value::Number)
+        }
+        DataType::Date32 => Some(Value::String(format_date(column.as_primitive_opt::<Date32Type>()?.value(row)))),
+        DataType::Timestamp(unit, zone) => {
+            let micros = micros(column, row, *unit)?;
+            let text = format_timestamp(micros, 'T', 6);
+            Some(Value::String(if zone.is_some() { format!("{text}Z") } else { text }))
+        }
+        _ => text_at(column, row).map(|text| Value::String(text.to_owned())),
+    }
+}
+
+fn micros(column: &ArrayRef, row: usize, unit: TimeUnit) -> Option<i64> {
+    match unit {
+        TimeUnit::Second => None,
+        TimeUnit::Millisecond => column.as_primitive_opt::<TimestampMillisecondType>()?.value(row).checked_mul(1000),
+        TimeUnit::Microsecond => Some(column.as_primitive_opt::<TimestampMicrosecondType>()?.value(row)),
+        TimeUnit::Nanosecond => Some(column.as_primitive_opt::<TimestampNanosecondType>()?.value(row).div_euclid(1000)),
+    }
+}
+
+fn float(number: f64) -> Value {
+    Number::from_f64(number).map_or_else(|| Value::String(crate::partition::float_text(number, false)), Value::Number)
+}

@@ -1,0 +1,30 @@
+//! Identity of the paths of data files.
+//!
+//! Names, encodings and partition folders are `lakebed_naming::delta`'s business; this is only about when two spellings
+//! in a log mean one file.
+
+use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
+
+/// The text by which two spellings of one file are the same: percent-decoded once, `file:` dropped, as Spark compares.
+///
+/// A path whose escapes are no UTF-8 is taken as it is.
+///
+/// ```
+/// assert_eq!(lakebed_delta::path::identity("file:///a/b%20c"), "/a/b c");
+/// assert_eq!(lakebed_delta::path::identity("/a/b c"), "/a/b c");
+/// ```
+#[must_use]
+pub fn identity(raw: &str) -> Cow<'_, str> {
+    let decoded = decode(raw);
+    let Some(rest) = decoded.strip_prefix("file:") else { return decoded };
+    let local = rest.strip_prefix("//").filter(|local| local.starts_with('/')).unwrap_or(rest);
+    Cow::Owned(local.to_owned())
+}
+
+fn decode(raw: &str) -> Cow<'_, str> {
+    if !raw.contains('%') {
+        return Cow::Borrowed(raw);
+    }
+    percent_decode_str(raw).decode_utf8().unwrap_or(Cow::Borrowed(raw))
+}

@@ -1,0 +1,222 @@
+//! Loading a version: which objects are needed, and what they make.
+
+use super::replay::Replay;
+use super::state::Snapshot;
+use crate::DeltaError;
+use crate::action::{Action, InfoUse, Sidecar, each_action};
+use crate::checkpoint;
+use bytes::Bytes;
+use lakebed_commit::ObjectName;
+use lakebed_naming::delta::{Checkpoint, LOG_FOLDER, LogListing, LogSegment, commit_path, list_after, log_path};
+use lakebed_naming::{NameError, Version};
+use serde::Deserialize;
+use std::collections::HashMap;
+
+/// What `_last_checkpoint` says. It may be stale or wrong, so nothing but the start of a listing hangs on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// The version of the checkpoint that it names.
+    pub version: Version,
+}
+
+impl Hint {
+    /// Reads the hint; `None` where the bytes are no hint.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Fields {
+            version: u64,
+        }
+        let fields: Fields = serde_json::from_slice(bytes).ok()?;
+        Some(Self { version: Version::new(fields.version) })
+    }
+
+    /// The name after which to list the log.
+    #[must_use]
+    pub fn list_after(&self) -> ObjectName {
+        ObjectName::new(list_after(self.version))
+    }
+}
+
+/// What a load needs next.
+#[derive(Clone, Debug)]
+pub enum LoadStep {
+    /// These objects, in any order, each once; then ask again.
+    Needs(Vec<ObjectName>),
+    /// The listing starts too late: list the whole log and call [`Load::relist`].
+    Relist,
+    /// The version.
+    Done(Box<Snapshot>),
+}
+
+/// Loads one version. It does no I/O: it says which objects it needs and is fed their bytes.
+///
+/// The newest complete checkpoint and the commits above it are asked for in one batch. A checkpoint that cannot be read is
+/// passed over in favour of an older one, which needs more commits; the version stays the same.
+#[derive(Debug)]
+pub struct Load {
+    listing: LogListing,
+    at: Option<Version>,
+    whole: bool,
+    starts: Vec<Option<Checkpoint>>,
+    fed: HashMap<ObjectName, Option<Bytes>>,
+    first_problem: Option<DeltaError>,
+}
+
+/// What one attempt at a replay came to.
+enum Attempt {
+    Done(Box<Snapshot>),
+    Needs(Vec<ObjectName>),
+    /// The checkpoint cannot be used.
+    BadCheckpoint(DeltaError),
+}
+
+impl Load {
+    /// Loads version `at` (the newest when `None`) from the names and sizes of a listing, relative to the table's root.
+    ///
+    /// `whole` says that the listing has everything; otherwise it starts at a [`Hint`].
+    #[must_use]
+    pub fn new<N: AsRef<str>>(names: impl IntoIterator<Item = (N, u64)>, whole: bool, at: Option<Version>) -> Self {
+        let mut load = Self {
+            listing: LogListing::new(std::iter::empty::<(&str, u64)>()),
+            at,
+            whole,
+            starts: Vec::new(),
+            fed: HashMap::new(),
+            first_problem: None,
+        };
+        load.take_names(names, whole);
+        load
+    }
+
+    fn take_names<N: AsRef<str>>(&mut self, names: impl IntoIterator<Item = (N, u64)>, whole: bool) {
+        let inside = |name: &str| name.strip_prefix(LOG_FOLDER)?.strip_prefix('/').map(str::to_owned);
+        self.listing = LogListing::new(
+            names.into_iter().filter_map(|(name, size_bytes)| Some((inside(name.as_ref())?, size_bytes))),
+        );
+        self.whole = whole;
+        self.starts.clear();
+        if let Some(at) = self.at.or_else(|| self.listing.newest()) {
+            self.starts = self.listing.candidates(at).cloned().map(Some).collect();
+        }
+        self.starts.push(None);
+        self.starts.reverse();
+    }
+
+    /// Takes the listing of the whole log; objects that were fed already are not asked for again.
+    pub fn relist<N: AsRef<str>>(&mut self, names: impl IntoIterator<Item = (N, u64)>) {
+        self.take_names(names, true);
+    }
+
+    /// Takes an object that was asked for; `None` where it is not there.
+    pub fn feed(&mut self, name: ObjectName, bytes: Option<Bytes>) {
+        self.fed.insert(name, bytes);
+    }
+
+    /// What is needed next, or the snapshot.
+    ///
+    /// # Errors
+    /// There is no table, the version is not there, commits are missing, an object is damaged, or the table needs a feature
+    /// that is not known here.
+    pub fn step(&mut self) -> Result<LoadStep, DeltaError> {
+        while let Some(start) = self.starts.last() {
+            let segment = match self.listing.plan_from(start.as_ref(), self.at) {
+                Ok(segment) => segment,
+                Err(error) => return self.give_up(error),
+            };
+            match self.attempt(&segment)? {
+                Attempt::Done(snapshot) => return Ok(LoadStep::Done(snapshot)),
+                Attempt::Needs(names) => return Ok(LoadStep::Needs(names)),
+                Attempt::BadCheckpoint(error) => {
+                    self.first_problem.get_or_insert(error);
+                    self.starts.pop();
+                }
+            }
+        }
+        Err(self.first_problem.clone().unwrap_or_else(|| DeltaError::Names(NameError::NoTable)))
+    }
+
+    fn give_up(&self, error: NameError) -> Result<LoadStep, DeltaError> {
+        if !self.whole {
+            return Ok(LoadStep::Relist);
+        }
+        // Where a damaged checkpoint sent us to an older start that does not reach, the damage is what to mend.
+        Err(self.first_problem.clone().unwrap_or(DeltaError::Names(error)))
+    }
+
+    fn attempt(&self, segment: &LogSegment) -> Result<Attempt, DeltaError> {
+        let checkpoint: Vec<ObjectName> =
+            segment.checkpoint_names().into_iter().map(|name| ObjectName::new(log_path(name))).collect();
+        let mut commits: Vec<Version> = segment.commits.iter().map(|commit| commit.version).collect();
+        // The version's own commit holds its provenance, which a checkpoint does not.
+        if commits.is_empty() && self.listing.has_commit(segment.version) {
+            commits.push(segment.version);
+        }
+        let names = commits.iter().map(|version| ObjectName::new(commit_path(*version)));
+        let needed: Vec<ObjectName> =
+            checkpoint.iter().cloned().chain(names).filter(|name| !self.fed.contains_key(name)).collect();
+        if !needed.is_empty() {
+            return Ok(Attempt::Needs(needed));
+        }
+        let mut replay = Replay::default();
+        match self.replay_checkpoint(&checkpoint, &mut replay) {
+            Ok(sidecars) if sidecars.is_empty() => {}
+            Ok(sidecars) => return Ok(Attempt::Needs(sidecars)),
+            Err(error) => return Ok(Attempt::BadCheckpoint(error)),
+        }
+        for version in commits {
+            self.replay_commit(version, segment.version, &mut replay)?;
+        }
+        replay.finish(segment.version).map(|snapshot| Attempt::Done(Box::new(snapshot)))
+    }
+
+    /// Applies a checkpoint, or says which sidecars are still to be read.
+    fn replay_checkpoint(&self, names: &[ObjectName], replay: &mut Replay) -> Result<Vec<ObjectName>, DeltaError> {
+        let mut sidecars = Vec::new();
+        for name in names {
+            checkpoint::read(name.as_str(), self.bytes(name)?, &mut |action| match action {
+                Action::Sidecar(Sidecar { path, .. }) => sidecars.push(sidecar_name(&path)),
+                other @ (Action::Add(_)
+                | Action::Remove(_)
+                | Action::Cdc(_)
+                | Action::Metadata(_)
+                | Action::Protocol(_)
+                | Action::Txn(_)
+                | Action::Domain(_)
+                | Action::CommitInfo(_)
+                | Action::CheckpointMetadata(_)) => replay.apply(other),
+            })?;
+        }
+        let missing: Vec<ObjectName> = sidecars.iter().filter(|name| !self.fed.contains_key(*name)).cloned().collect();
+        if missing.is_empty() {
+            for name in &sidecars {
+                checkpoint::read(name.as_str(), self.bytes(name)?, &mut |action| replay.apply(action))?;
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Commits are applied to the state; of the version's own commit also its provenance.
+    fn replay_commit(&self, version: Version, last: Version, replay: &mut Replay) -> Result<(), DeltaError> {
+        let name = ObjectName::new(commit_path(version));
+        let info = if version == last { InfoUse::Keep } else { InfoUse::Skip };
+        each_action(name.as_str(), self.bytes(&name)?, info, |action| replay.apply(action))
+    }
+
+    fn bytes(&self, name: &ObjectName) -> Result<&Bytes, DeltaError> {
+        self.fed.get(name).and_then(Option::as_ref).ok_or_else(|| DeltaError::Damaged {
+            object: name.to_string(),
+            problem: "it was listed and is not there any more".into(),
+            advice: "load the table again; if it stays away, restore it from a copy".into(),
+        })
+    }
+}
+
+fn sidecar_name(path: &str) -> ObjectName {
+    let decoded = crate::path::identity(path);
+    if path.contains('/') {
+        ObjectName::new(decoded)
+    } else {
+        ObjectName::new(log_path(&format!("_sidecars/{decoded}")))
+    }
+}

@@ -1,0 +1,9 @@
+//! One version of a table, replayed from its log.
+
+mod file_set;
+mod load;
+mod replay;
+mod state;
+
+pub use load::{Hint, Load, LoadStep};
+pub use state::{Core, Snapshot};
