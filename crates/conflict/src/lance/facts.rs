@@ -49,6 +49,8 @@ pub struct LanceFacts {
     /// Generations of memtable shards that this transaction brings in: an Update's, an UpdateMemWalState's, or those in
     /// the MemWAL entry that a CreateIndex puts in.
     pub shards: Vec<(ShardId, u64)>,
+    /// Whether some of the shards could not be read, so that any shard of the other side may be among them.
+    pub shards_unknown: bool,
     /// Base paths that are added.
     pub bases: Vec<BaseFacts>,
     /// The version that a Restore makes current.

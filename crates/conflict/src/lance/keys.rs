@@ -27,6 +27,8 @@ pub enum KeySet {
         /// Rate of false positives that it was sized for.
         probability: f64,
     },
+    /// A filter that says nothing that can be read; it may hold any key.
+    Unknown,
 }
 
 /// What a writer means that leaves the number of items 0.
@@ -75,7 +77,10 @@ impl KeyFilter {
                     || a.len() != b.len()
                     || blooms_meet(a, b)
             }
-            (KeySet::Exact(_), KeySet::Bloom { .. }) | (KeySet::Bloom { .. }, KeySet::Exact(_)) => true,
+            (KeySet::Exact(_), KeySet::Bloom { .. })
+            | (KeySet::Bloom { .. }, KeySet::Exact(_))
+            | (KeySet::Unknown, _)
+            | (_, KeySet::Unknown) => true,
         }
     }
 }

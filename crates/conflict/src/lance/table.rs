@@ -86,7 +86,7 @@ const UPD_UPD: Lance = Cell::If(&[
 ]);
 const UPD_DOV: Lance = Cell::If(&[&fragments::OVERLAY_ON_COLUMN, &fragments::OVERLAY_ON_MOVED_ROW]);
 const UPD_PRJ: Lance = Cell::If(&[&schema::MODIFIED_FIELD_LOST]);
-const SHARD: Lance = Cell::If(&[&shards::SHARD_NOT_NEWER, &shards::SHARD_NEWER]);
+const SHARD: Lance = Cell::If(&[&shards::SHARD_NOT_NEWER, &shards::SHARD_NEWER, &shards::SHARD_UNREAD]);
 const APP_MRG: Lance = Cell::If(&[&schema::CAUTION_APPEND_LOSES_COLUMN]);
 const OVW_OVW: Lance = Cell::Else(&[&config::CONFIG_KEY], Verdict::Retryable, OVERWRITE_TWICE);
 const OVW_UCF: Lance = Cell::If(&[&config::CONFIG_KEY]);

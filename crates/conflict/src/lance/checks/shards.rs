@@ -22,6 +22,17 @@ check! {
 }
 
 check! {
+    /// Fails closed.
+    SHARD_UNREAD, Retryable, "shards-unreadable",
+    "both transactions bring in generations of memtable shards, and those of one cannot be read",
+    super::PLAN_AGAIN,
+    |ours, landed| {
+        let met = (ours.shards_unknown && brings_in(landed)) || (landed.shards_unknown && brings_in(ours));
+        met.then(|| Evidence::Text("memtable shards".to_owned()))
+    },
+}
+
+check! {
     /// Each shard keeps its higher generation.
     MEMWAL_ENTRY, Rebase, "memwal-entry-rebased",
     "landed changed the state of memtable shards, which ours' MemWAL entry takes over: of each shard the higher generation stays",
@@ -38,6 +49,10 @@ check! {
     "both transactions add a base path with the same number, name or path",
     "use the base that is there, or another number, name and path",
     base_clash,
+}
+
+const fn brings_in(facts: &LanceFacts) -> bool {
+    facts.shards_unknown || !facts.shards.is_empty()
 }
 
 fn shard_where(ours: &LanceFacts, landed: &LanceFacts, holds: fn(u64, u64) -> bool) -> Option<Evidence> {
