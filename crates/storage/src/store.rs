@@ -12,7 +12,9 @@ use std::ops::Range;
 pub enum Create {
     /// The object was not there; it is now, whole, with exactly these bytes.
     Created,
-    /// An object stands at that name. It may be our own, from an earlier request whose answer was lost.
+    /// The store says that an object stands at that name. It may be our own, from an earlier request whose answer was lost;
+    /// and some stores say so while another create of the name is under way that then fails. So read it back before
+    /// calling it a lost race.
     Exists,
     /// The request may or may not have taken effect, now or later. The text is what the store or the network said.
     Unknown(String),

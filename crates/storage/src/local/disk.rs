@@ -108,6 +108,24 @@ pub(super) fn read(path: &Path) -> io::Result<Option<Bytes>> {
     }
 }
 
+/// The answer of a read that gives up on large files.
+pub(super) enum Quick {
+    Done(Option<Bytes>),
+    TooLarge,
+}
+
+pub(super) fn read_up_to(path: &Path, size_bytes_max: u64) -> io::Result<Quick> {
+    let Some((mut file, size_bytes)) = open(path)? else {
+        return Ok(Quick::Done(None));
+    };
+    if size_bytes > size_bytes_max {
+        return Ok(Quick::TooLarge);
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size_bytes).map_err(io::Error::other)?);
+    file.read_to_end(&mut bytes)?;
+    Ok(Quick::Done(Some(bytes.into())))
+}
+
 pub(super) fn read_range(path: &Path, range: Range<u64>) -> io::Result<Option<Bytes>> {
     let Some((mut file, size_bytes)) = open(path)? else {
         return Ok(None);

@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+/// Up to this size, handing work to another thread costs more than doing it.
+const QUICK_BYTES_MAX: u64 = 256 * 1_024;
+
 /// What an answered write survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
@@ -65,9 +68,14 @@ impl fmt::Display for Durability {
 /// # Names
 /// A name is the file's path below the root, byte for byte. `.tmp-…` and `…#<digits>` (the temporary files of
 /// `object_store`) are left out of listings and refused for writing. Files whose names are not UTF-8 or hold control
-/// characters are left out too. Links to files count as files; linked folders below the root are not listed.
+/// characters are left out too. Where the file system does not tell names apart by case, neither does the store. Links to files count as files; linked folders below the root are not listed.
 ///
 /// Deletes are not fsynced: after a power cut a removed object may be back.
+///
+/// # Threads
+/// File work runs on tokio's blocking threads. With [`Durability::None`] objects of up to 256 KiB are written and read by
+/// the calling thread instead, because on a local disk the handover takes longer than the work; choose
+/// [`Durability::Full`] for a folder on a slow network mount.
 #[derive(Clone)]
 pub struct LocalStore {
     inner: Arc<Inner>,
@@ -131,6 +139,19 @@ impl LocalStore {
     fn failed(&self, name: &str, error: io::Error) -> StoreError {
         failed(&self.inner.root, name, error)
     }
+
+    fn is_quick(&self, size_bytes: u64) -> bool {
+        self.inner.durability == Durability::None && size_bytes <= QUICK_BYTES_MAX
+    }
+
+    /// Runs file work about `size_bytes` where it costs least.
+    async fn run<T: Send + 'static>(
+        &self,
+        size_bytes: usize,
+        work: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        if self.is_quick(u64::try_from(size_bytes).unwrap_or(u64::MAX)) { work() } else { blocking(work).await }
+    }
 }
 
 impl fmt::Debug for LocalStore {
@@ -150,17 +171,27 @@ impl Store for LocalStore {
 
     async fn get(&self, name: &str) -> Result<Option<Bytes>, StoreError> {
         let path = self.path(name)?;
+        if self.is_quick(0) {
+            match disk::read_up_to(&path, QUICK_BYTES_MAX).map_err(|error| self.failed(name, error))? {
+                disk::Quick::Done(found) => return Ok(found),
+                disk::Quick::TooLarge => {}
+            }
+        }
         blocking(move || disk::read(&path)).await.map_err(|error| self.failed(name, error))
     }
 
     async fn get_range(&self, name: &str, range: Range<u64>) -> Result<Option<Bytes>, StoreError> {
         let path = self.path(name)?;
-        blocking(move || disk::read_range(&path, range)).await.map_err(|error| self.failed(name, error))
+        self.run(usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX), move || {
+            disk::read_range(&path, range)
+        })
+        .await
+        .map_err(|error| self.failed(name, error))
     }
 
     async fn head(&self, name: &str) -> Result<Option<Listed>, StoreError> {
         let path = self.path(name)?;
-        let found = blocking(move || disk::stat(&path)).await.map_err(|error| self.failed(name, error))?;
+        let found = self.run(0, move || disk::stat(&path)).await.map_err(|error| self.failed(name, error))?;
         Ok(found.map(|stat| stat.named(name.to_owned())))
     }
 
@@ -175,12 +206,14 @@ impl Store for LocalStore {
 
     async fn put(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
         let (path, durability) = (self.path_to_write(name)?, self.inner.durability);
-        blocking(move || disk::put(&path, &bytes, durability)).await.map_err(|error| self.failed(name, error))
+        self.run(bytes.len(), move || disk::put(&path, &bytes, durability))
+            .await
+            .map_err(|error| self.failed(name, error))
     }
 
     async fn create(&self, name: &str, bytes: Bytes) -> Result<Create, StoreError> {
         let (path, durability) = (self.path_to_write(name)?, self.inner.durability);
-        match blocking(move || Ok(disk::create(&path, &bytes, durability))).await {
+        match self.run(bytes.len(), move || Ok(disk::create(&path, &bytes, durability))).await {
             Ok(disk::Made::Created) => Ok(Create::Created),
             Ok(disk::Made::Exists) => Ok(Create::Exists),
             Ok(disk::Made::Unclear(error)) => Ok(Create::Unknown(error.to_string())),
@@ -206,7 +239,7 @@ impl Store for LocalStore {
 
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
         let path = self.path(name)?;
-        blocking(move || disk::remove(&path)).await.map_err(|error| self.failed(name, error))
+        self.run(0, move || disk::remove(&path)).await.map_err(|error| self.failed(name, error))
     }
 
     async fn delete_all(&self, names: &[String]) -> Result<(), StoreError> {

@@ -8,6 +8,8 @@
 )]
 
 mod adapter;
+#[cfg(feature = "aws")]
+mod http;
 mod local;
 mod memory;
 mod opening;

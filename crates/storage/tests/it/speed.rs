@@ -6,7 +6,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-const CREATES: usize = 400;
+const CREATES: usize = 50;
+const ROUNDS: usize = 40;
 
 fn bare(folder: &Path) -> Duration {
     fs::create_dir(folder).expect("a folder");
@@ -32,17 +33,17 @@ async fn ours(folder: &Path) -> Duration {
     begin.elapsed()
 }
 
-/// The best of a few tries each, taken in turn, so that a busy machine disturbs both alike.
+/// The best of many short tries each, taken in turn, so that some of both fall into quiet moments of a busy machine.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_create_without_fsync_is_near_the_bare_rate() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut best_bare, mut best_ours) = (Duration::MAX, Duration::MAX);
-    for round in 0..5 {
+    for round in 0..ROUNDS {
         best_bare = best_bare.min(bare(&folder.path().join(format!("bare{round}"))));
         best_ours = best_ours.min(ours(&folder.path().join(format!("ours{round}"))).await);
     }
-    let per_second = |took: Duration| 400.0 / took.as_secs_f64();
+    let per_second = |took: Duration| 50.0 / took.as_secs_f64();
     println!("bare {:.0}/s, ours {:.0}/s", per_second(best_bare), per_second(best_ours));
-    // The aim is 60 % in an optimised build on a quiet machine; a test build on a busy one gets some room.
-    assert!(best_ours < best_bare * 3, "bare {best_bare:?}, ours {best_ours:?}");
+    // Work that is handed to another thread costs three times the bare rate and more.
+    assert!(best_ours < best_bare * 5 / 2, "bare {best_bare:?}, ours {best_ours:?}");
 }

@@ -76,6 +76,20 @@ async fn files_of_object_store() {
     races(adapted(files(), "prefix")).await;
 }
 
+/// Real S3, or what speaks like it, at `$LAKEBED_TEST_S3` (`s3://bucket/folder`, keys and endpoint in `AWS_…`).
+#[cfg(feature = "aws")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn s3() {
+    let Ok(url) = std::env::var("LAKEBED_TEST_S3") else {
+        println!("skipped: $LAKEBED_TEST_S3 names no bucket");
+        return;
+    };
+    let options = lakebed_storage::StoreOptions::new();
+    let store = lakebed_storage::open(&url, &options).expect("a store");
+    holds(Arc::clone(&store)).await;
+    races(store).await;
+}
+
 /// Field case 18: a store that ignores the condition is caught, by the suite at once and by a race.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_store_that_ignores_the_condition_fails() {
