@@ -8,6 +8,8 @@
 )]
 
 mod adapter;
+#[cfg(target_os = "linux")]
+mod faults;
 #[cfg(feature = "aws")]
 mod http;
 mod local;

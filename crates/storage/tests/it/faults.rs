@@ -1,0 +1,98 @@
+//! System calls that fail, or the process that dies, at each step of a durable create; injected by strace, where there is one.
+
+use lakebed_storage::{Durability, LocalStore, Store, StoreError};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::task::{Context, Poll, Waker};
+
+const FOLDER: &str = "LAKEBED_TEST_FAULT_FOLDER";
+const NAME: &str = "entry";
+
+/// What the child makes of one create, in a word that the parent can compare.
+fn create_in(folder: &str) -> String {
+    let store = LocalStore::new(folder, Durability::Full).expect("a store");
+    let created = std::pin::pin!(store.create(NAME, "whole".into()));
+    let Poll::Ready(answer) = created.poll(&mut Context::from_waker(Waker::noop())) else {
+        return "pending".to_owned();
+    };
+    match answer {
+        Ok(create) => format!("{create:?}"),
+        Err(StoreError::Unusable { problem, .. }) => format!("Unusable {problem}"),
+        Err(error) => format!("Error {error}"),
+    }
+}
+
+fn under_strace(inject: &str, folder: &Path) -> String {
+    let output = Command::new("strace")
+        .args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,linkat,unlink", "-e", &format!("inject={inject}")])
+        .arg(std::env::current_exe().expect("this test"))
+        .args(["--exact", "faults::each_step_of_a_durable_create_may_fail", "--nocapture", "--test-threads=1"])
+        .env(FOLDER, folder)
+        .stdin(Stdio::null())
+        .output()
+        .expect("strace runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines().find_map(|line| line.split_once("ANSWER ").map(|(_, answer)| answer.to_owned())).unwrap_or_default()
+}
+
+fn strace_works() -> bool {
+    let tried = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).stderr(Stdio::null()).status();
+    tried.is_ok_and(|status| status.success())
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("the folder");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// A failure before the link is an error and leaves nothing; one after it is *unknown*, because the object can be seen.
+#[test]
+fn each_step_of_a_durable_create_may_fail() {
+    if let Ok(folder) = std::env::var(FOLDER) {
+        println!("ANSWER {}", create_in(&folder));
+        return;
+    }
+    if !strace_works() {
+        println!("skipped: no strace that may trace");
+        return;
+    }
+    let cases = [
+        ("fsync:error=EIO:when=1", "Error ", false),
+        ("linkat:error=ENOSPC", "Error ", false),
+        ("linkat:error=EPERM", "Unusable no hard link could be made", false),
+        ("linkat:error=EOPNOTSUPP", "Unusable no hard link could be made", false),
+        ("linkat:error=EIO", "Unknown(", false),
+        ("linkat:error=EEXIST", "Exists", false),
+        ("fsync:error=EIO:when=2", "Unknown(", true),
+        ("fsync:error=EIO:when=9", "Created", true),
+    ];
+    for (inject, wanted, stands) in cases {
+        let folder = tempfile::tempdir().expect("a folder");
+        let answer = under_strace(inject, folder.path());
+        assert!(answer.starts_with(wanted), "{inject}: {answer:?}");
+        let left: &[&str] = if stands { &[NAME] } else { &[] };
+        assert_eq!(files(folder.path()), left, "{inject}");
+    }
+}
+
+/// Field case 66: killed between the link and the removal of the temporary file, the object is whole and alone in a listing.
+#[tokio::test]
+async fn a_killed_create_leaves_the_object_and_a_hidden_file() {
+    if !strace_works() {
+        println!("skipped: no strace that may trace");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    assert_eq!(under_strace("unlink:signal=KILL", folder.path()), "", "the child died");
+    let left = files(folder.path());
+    assert!(left.len() == 2 && left[0].starts_with(".tmp-") && left[1] == NAME, "{left:?}");
+    let store = LocalStore::new(folder.path(), Durability::Full).expect("a store");
+    let listed: Vec<String> =
+        store.list("", None, 9).await.expect("a listing").into_iter().map(|listed| listed.name).collect();
+    assert_eq!(listed, [NAME]);
+    assert_eq!(store.get(NAME).await.expect("an answer"), Some("whole".into()));
+    assert_eq!(store.create(NAME, "again".into()).await.expect("an answer"), lakebed_storage::Create::Exists);
+}
