@@ -3,6 +3,7 @@
 pub mod action;
 mod checkpoint;
 mod error;
+mod interval;
 pub mod partition;
 pub mod path;
 mod protocol;
@@ -11,6 +12,7 @@ mod snapshot;
 pub mod stats;
 mod time_text;
 
+pub use checkpoint::{CheckpointFile, write_checkpoint};
 pub use error::DeltaError;
 pub use protocol::{READER_FEATURES, READER_VERSION_MAX, WRITER_FEATURES, WRITER_VERSION_MAX};
 pub use snapshot::{Core, Hint, Load, LoadStep, Snapshot};

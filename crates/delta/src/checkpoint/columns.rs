@@ -7,7 +7,6 @@ use crate::action::TextMap;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, StructArray};
-use arrow_schema::DataType;
 use std::sync::Arc;
 
 /// One row of a nested column.
@@ -38,11 +37,10 @@ impl<'a> Group<'a> {
 
     pub(super) fn long(&self, name: &str) -> Option<i64> {
         let column = self.column(name)?;
-        match column.data_type() {
-            DataType::Int64 => Some(column.as_primitive_opt::<Int64Type>()?.value(self.row)),
-            DataType::Int32 => Some(column.as_primitive_opt::<Int32Type>()?.value(self.row).into()),
-            _ => None,
+        if let Some(longs) = column.as_primitive_opt::<Int64Type>() {
+            return Some(longs.value(self.row));
         }
+        Some(column.as_primitive_opt::<Int32Type>()?.value(self.row).into())
     }
 
     pub(super) fn flag(&self, name: &str) -> Option<bool> {
@@ -78,10 +76,8 @@ impl<'a> Group<'a> {
 
 /// Text, also where the file does not say that the bytes are UTF-8.
 pub(super) fn text_at(column: &ArrayRef, row: usize) -> Option<&str> {
-    match column.data_type() {
-        DataType::Utf8 => Some(column.as_string_opt::<i32>()?.value(row)),
-        DataType::LargeUtf8 => Some(column.as_string_opt::<i64>()?.value(row)),
-        DataType::Binary => std::str::from_utf8(column.as_binary_opt::<i32>()?.value(row)).ok(),
-        _ => None,
+    if let Some(texts) = column.as_string_opt::<i32>() {
+        return Some(texts.value(row));
     }
+    std::str::from_utf8(column.as_binary_opt::<i32>()?.value(row)).ok()
 }

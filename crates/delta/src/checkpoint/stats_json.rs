@@ -31,30 +31,44 @@ fn object(array: &StructArray, row: usize) -> Map<String, Value> {
 }
 
 fn value(column: &ArrayRef, row: usize) -> Option<Value> {
-    match column.data_type() {
-        DataType::Struct(_) => {
-            let fields = object(column.as_struct_opt()?, row);
-            (!fields.is_empty()).then_some(Value::Object(fields))
-        }
-        DataType::Boolean => Some(Value::Bool(column.as_boolean_opt()?.value(row))),
-        DataType::Int8 => Some(column.as_primitive_opt::<Int8Type>()?.value(row).into()),
-        DataType::Int16 => Some(column.as_primitive_opt::<Int16Type>()?.value(row).into()),
-        DataType::Int32 => Some(column.as_primitive_opt::<Int32Type>()?.value(row).into()),
-        DataType::Int64 => Some(column.as_primitive_opt::<Int64Type>()?.value(row).into()),
-        DataType::Float32 => Some(float(column.as_primitive_opt::<Float32Type>()?.value(row).into())),
-        DataType::Float64 => Some(float(column.as_primitive_opt::<Float64Type>()?.value(row))),
-        DataType::Decimal128(..) => {
-            let text = column.as_primitive_opt::<Decimal128Type>()?.value_as_string(row);
-            serde_json::from_str::<Number>(&text).ok().map(Value::Number)
-        }
-        DataType::Date32 => Some(Value::String(format_date(column.as_primitive_opt::<Date32Type>()?.value(row)))),
-        DataType::Timestamp(unit, zone) => {
-            let micros = micros(column, row, *unit)?;
-            let text = format_timestamp(micros, 'T', 6);
-            Some(Value::String(if zone.is_some() { format!("{text}Z") } else { text }))
-        }
-        _ => text_at(column, row).map(|text| Value::String(text.to_owned())),
+    if let Some(group) = column.as_struct_opt() {
+        let fields = object(group, row);
+        return (!fields.is_empty()).then_some(Value::Object(fields));
     }
+    if let Some(flags) = column.as_boolean_opt() {
+        return Some(Value::Bool(flags.value(row)));
+    }
+    if let DataType::Timestamp(unit, zone) = column.data_type() {
+        let text = format_timestamp(micros(column, row, *unit)?, 'T', 6);
+        return Some(Value::String(if zone.is_some() { format!("{text}Z") } else { text }));
+    }
+    number(column, row).or_else(|| text_at(column, row).map(|text| Value::String(text.to_owned())))
+}
+
+fn number(column: &ArrayRef, row: usize) -> Option<Value> {
+    if let Some(values) = column.as_primitive_opt::<Int64Type>() {
+        return Some(values.value(row).into());
+    }
+    if let Some(values) = column.as_primitive_opt::<Int32Type>() {
+        return Some(values.value(row).into());
+    }
+    if let Some(values) = column.as_primitive_opt::<Int16Type>() {
+        return Some(values.value(row).into());
+    }
+    if let Some(values) = column.as_primitive_opt::<Int8Type>() {
+        return Some(values.value(row).into());
+    }
+    if let Some(values) = column.as_primitive_opt::<Float64Type>() {
+        return Some(float(values.value(row)));
+    }
+    if let Some(values) = column.as_primitive_opt::<Float32Type>() {
+        return Some(float(values.value(row).into()));
+    }
+    if let Some(values) = column.as_primitive_opt::<Date32Type>() {
+        return Some(Value::String(format_date(values.value(row))));
+    }
+    let text = column.as_primitive_opt::<Decimal128Type>()?.value_as_string(row);
+    serde_json::from_str::<Number>(&text).ok().map(Value::Number)
 }
 
 fn micros(column: &ArrayRef, row: usize, unit: TimeUnit) -> Option<i64> {

@@ -133,7 +133,7 @@ impl Load {
                 }
             }
         }
-        Err(self.first_problem.clone().unwrap_or_else(|| DeltaError::Names(NameError::NoTable)))
+        Err(self.first_problem.clone().unwrap_or(DeltaError::Names(NameError::NoTable)))
     }
 
     fn give_up(&self, error: NameError) -> Result<LoadStep, DeltaError> {

@@ -1,7 +1,7 @@
 //! Every table of the conformance folder, against what the real clients answered.
 
 use crate::support::{conformance, load, load_names, names};
-use lakebed_delta::{DeltaError, Snapshot};
+use lakebed_delta::{DeltaError, Load, LoadStep, Snapshot, write_checkpoint};
 use lakebed_naming::Version;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -211,4 +211,49 @@ fn refreshing_one_commit_at_a_time_equals_loading_each_version() {
     }
     println!("{steps} refreshes");
     assert!(steps >= 200, "only {steps} refreshes");
+}
+
+/// A time at which every tombstone of the conformance tables has long expired, and one at which none has.
+const AFTER_ALL_MS: i64 = 4_102_444_800_000;
+
+#[test]
+fn a_checkpoint_of_ours_reads_back_as_the_snapshot() {
+    let Some(root) = conformance("delta") else { return };
+    let mut written = 0;
+    for table in tables(&root).iter().filter(|table| table.expected.is_some()) {
+        let snapshot = load(&table.folder, None).expect("the table opens");
+        for (now_ms, expires) in [(0, false), (AFTER_ALL_MS, true)] {
+            let file = write_checkpoint(&snapshot, now_ms).expect("a checkpoint can be written");
+            let name = file.name.as_str().to_owned();
+            let mut load = Load::new([(name, file.bytes.len() as u64)], true, None);
+            let LoadStep::Needs(needs) = load.step().expect("the checkpoint is enough") else {
+                panic!("bytes are needed")
+            };
+            assert_eq!(needs, [file.name.clone()]);
+            load.feed(file.name, Some(file.bytes.clone()));
+            let LoadStep::Done(again) = load.step().expect("the checkpoint can be read") else {
+                panic!("no more is needed")
+            };
+            let label = format!("{}/{}", table.origin, table.name);
+            assert_eq!(again.version(), snapshot.version(), "{label}");
+            assert_eq!(again.num_files(), snapshot.num_files(), "{label}");
+            assert_eq!(again.size_bytes(), snapshot.size_bytes(), "{label}");
+            if snapshot.properties().get("delta.checkpoint.writeStatsAsJson") != Some("false") {
+                assert_eq!(state(&again), state(&snapshot), "{label}");
+            }
+            if !expires {
+                let paths = |of: &Snapshot| of.tombstones().map(|remove| remove.key()).collect::<BTreeSet<_>>();
+                let timed = |of: &Snapshot| of.tombstones().all(|remove| remove.deletion_timestamp.is_some());
+                assert!(!timed(&snapshot) || paths(&again) == paths(&snapshot), "{label}");
+            } else if snapshot.properties().get("delta.deletedFileRetentionDuration").is_none() {
+                assert_eq!(again.tombstones().count(), 0, "{label}");
+            }
+            let hint: Value = serde_json::from_slice(&file.hint).expect("the hint is JSON");
+            assert_eq!(hint["version"], snapshot.version().get(), "{label}");
+            assert_eq!(hint["numOfAddFiles"], snapshot.num_files(), "{label}");
+            assert_eq!(hint["sizeInBytes"], file.bytes.len(), "{label}");
+            written += 1;
+        }
+    }
+    assert!(written >= 400, "only {written} checkpoints");
 }
