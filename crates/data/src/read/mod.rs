@@ -1,0 +1,234 @@
+//! Parquet files of a table into rows.
+
+mod bytes;
+mod metadata;
+mod positions;
+mod source;
+
+pub use positions::Positions;
+pub use source::{Source, open_source, source_columns};
+
+use crate::eval::filter_mask;
+use crate::schema::{Extra, align_with, arrow_schema, constant, same_name};
+use crate::DataError;
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_select::filter::filter_record_batch;
+use bytes::Object;
+use lakebed_storage::Store;
+use lakebed_transaction::{Column, Expr, RowSet, Scalar};
+use parquet::DecodeResult;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::push_decoder::{ParquetPushDecoder, ParquetPushDecoderBuilder};
+use std::sync::Arc;
+
+/// What to read of a file.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// The columns to give, in this order. They are matched to the file's by name without regard to case; a column that
+    /// the file does not have is NULL, and one with a wider type than the file's is widened.
+    pub columns: Vec<Column>,
+    /// Values of partition columns: they stand in the log, never in the file. Those not among `columns` are ignored.
+    pub partition: Vec<(Arc<str>, Scalar)>,
+    /// Physical rows that are deleted.
+    pub deleted: Option<RowSet>,
+    /// Only rows for which this is TRUE; it may name any of `columns`.
+    pub filter: Option<Expr>,
+    /// Whether each batch tells the physical positions of its rows.
+    pub with_positions: bool,
+    /// Rows in a batch, at most (default 8,192).
+    pub batch_rows: usize,
+    /// Size of the file where the log tells it; without it the whole file is fetched at once.
+    pub size_bytes: Option<u64>,
+}
+
+impl ReadOptions {
+    /// All rows of these columns.
+    #[must_use]
+    pub fn new(columns: &[Column]) -> Self {
+        Self {
+            columns: columns.to_vec(),
+            partition: Vec::new(),
+            deleted: None,
+            filter: None,
+            with_positions: false,
+            batch_rows: 8_192,
+            size_bytes: None,
+        }
+    }
+
+    /// These options with partition values.
+    #[must_use]
+    pub fn with_partition(mut self, partition: Vec<(Arc<str>, Scalar)>) -> Self {
+        self.partition = partition;
+        self
+    }
+
+    /// These options without the deleted rows.
+    #[must_use]
+    pub fn with_deleted(mut self, deleted: Option<RowSet>) -> Self {
+        self.deleted = deleted;
+        self
+    }
+
+    /// These options with a filter.
+    #[must_use]
+    pub fn with_filter(mut self, filter: Option<Expr>) -> Self {
+        self.filter = filter;
+        self
+    }
+
+    /// These options with positions.
+    #[must_use]
+    pub const fn with_positions(mut self) -> Self {
+        self.with_positions = true;
+        self
+    }
+
+    /// These options with the file's size.
+    #[must_use]
+    pub const fn with_size_bytes(mut self, size_bytes: u64) -> Self {
+        self.size_bytes = Some(size_bytes);
+        self
+    }
+}
+
+/// Some rows of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows {
+    /// The rows, with the schema of the columns that were asked for.
+    pub batch: RecordBatch,
+    /// The physical position of each row in the file, from 0, when asked for; ascending.
+    pub positions: Option<Vec<u64>>,
+}
+
+/// A file that is being read, batch by batch.
+#[derive(Debug)]
+pub struct ParquetRows {
+    object: Object,
+    decoder: ParquetPushDecoder,
+    options: ReadOptions,
+    in_file: Vec<Column>,
+    positions: Positions,
+    num_rows: u64,
+}
+
+/// Opens a Parquet file of a table. Only the footer and then, row group by row group, the columns that are asked for are
+/// fetched where the file's size is given and worth it; memory holds one row group's columns.
+///
+/// ```
+/// use arrow_array::record_batch;
+/// use lakebed_data::{ReadOptions, WriteOptions, read_parquet, write_parquet};
+/// use lakebed_storage::{MemoryStore, Store};
+/// use lakebed_transaction::{Column, ColumnType};
+/// use std::sync::Arc;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let columns = [Column::new("id", ColumnType::Integer, true)];
+/// let file = write_parquet(&[record_batch!(("id", Int32, [1, 2, 3]))?], &columns, &WriteOptions::default())?;
+/// let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+/// store.put("a.parquet", file.bytes).await?;
+/// let deleted = [1].into_iter().collect();
+/// let options = ReadOptions::new(&columns).with_deleted(Some(deleted)).with_positions();
+/// let mut rows = read_parquet(&store, "a.parquet", options).await?;
+/// assert_eq!(rows.next().await?.and_then(|rows| rows.positions), Some(vec![0, 2]));
+/// assert!(rows.next().await?.is_none());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// The file is gone, is no Parquet file, or a partition value does not fit its column.
+pub async fn read_parquet(store: &Arc<dyn Store>, path: &str, options: ReadOptions) -> Result<ParquetRows, DataError> {
+    arrow_schema(&options.columns)?;
+    let object = Object::open(store, path, options.size_bytes).await?;
+    let metadata = metadata::fetch(&object).await?;
+    let num_rows = u64::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
+    let constant = |column: &Column| options.partition.iter().any(|(name, _)| same_name(name, &column.name));
+    let in_file: Vec<Column> = options.columns.iter().filter(|column| !constant(column)).cloned().collect();
+    let roots = metadata.schema().fields().iter().enumerate();
+    let roots = roots.filter(|(_, field)| in_file.iter().any(|column| same_name(&column.name, field.name())));
+    let mask = ProjectionMask::roots(metadata.parquet_schema(), roots.map(|(at, _)| at));
+    let positions = Positions::new(num_rows, options.deleted.as_ref());
+    let mut builder = ParquetPushDecoderBuilder::new_with_metadata(metadata)
+        .with_projection(mask)
+        .with_batch_size(options.batch_rows.max(1));
+    if let Some(selection) = positions.selection() {
+        builder = builder.with_row_selection(selection);
+    }
+    let decoder = builder.build().map_err(DataError::parquet(path))?;
+    Ok(ParquetRows { object, decoder, options, in_file, positions, num_rows })
+}
+
+impl ParquetRows {
+    /// Physical rows in the file, deleted ones included.
+    #[must_use]
+    pub const fn num_rows(&self) -> u64 {
+        self.num_rows
+    }
+
+    /// The next rows; `None` at the end. Batches are never empty.
+    ///
+    /// # Errors
+    /// The store could not be asked, the bytes are damaged, the types do not fit, or the filter cannot be evaluated.
+    pub async fn next(&mut self) -> Result<Option<Rows>, DataError> {
+        loop {
+            match self.decoder.try_decode().map_err(DataError::parquet(self.object.path()))? {
+                DecodeResult::NeedsData(ranges) => {
+                    let data = self.object.fetch(&ranges).await?;
+                    self.decoder.push_ranges(ranges, data).map_err(DataError::parquet(self.object.path()))?;
+                }
+                DecodeResult::Finished => return Ok(None),
+                DecodeResult::Data(batch) => {
+                    let positions = self.positions.take(batch.num_rows());
+                    let rows = self.finish(&batch, positions).map_err(|e| e.in_file(self.object.path()))?;
+                    if rows.batch.num_rows() > 0 {
+                        return Ok(Some(rows));
+                    }
+                }
+            }
+        }
+    }
+
+    /// All rows that are left.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub async fn collect(mut self) -> Result<Vec<Rows>, DataError> {
+        let mut all = Vec::new();
+        while let Some(rows) = self.next().await? {
+            all.push(rows);
+        }
+        Ok(all)
+    }
+
+    fn finish(&self, batch: &RecordBatch, positions: Vec<u64>) -> Result<Rows, DataError> {
+        let batch = self.with_constants(&align_with(batch, &self.in_file, Extra::Drop)?)?;
+        let (batch, positions) = match &self.options.filter {
+            None => (batch, positions),
+            Some(filter) => {
+                let mask = filter_mask(filter, &batch)?;
+                let kept = positions.into_iter().zip(mask.values()).filter(|(_, keep)| *keep).map(|(at, _)| at).collect();
+                (filter_record_batch(&batch, &mask).map_err(DataError::arrow("a filter"))?, kept)
+            }
+        };
+        Ok(Rows { batch, positions: self.options.with_positions.then_some(positions) })
+    }
+
+    fn with_constants(&self, batch: &RecordBatch) -> Result<RecordBatch, DataError> {
+        let rows = batch.num_rows();
+        let mut from_file = batch.columns().iter();
+        let one = |column: &Column| {
+            let value = self.options.partition.iter().find(|(name, _)| same_name(name, &column.name));
+            match value {
+                Some((_, scalar)) => constant(scalar, &column.name, &column.column_type, rows),
+                None => from_file.next().cloned().ok_or_else(|| DataError::MissingColumn { column: column.name.clone() }),
+            }
+        };
+        let arrays = self.options.columns.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(arrow_schema(&self.options.columns)?, arrays, &options)
+            .map_err(DataError::arrow("rows with partition values"))
+    }
+}

@@ -1,0 +1,124 @@
+//! Local files with rows to write: Parquet, CSV, JSON lines.
+
+mod csv;
+mod jsonl;
+
+use super::metadata::prepared;
+use crate::schema::{align, columns_of};
+use crate::DataError;
+use arrow_array::RecordBatch;
+use lakebed_transaction::Column;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::ParquetMetaDataReader;
+use std::fmt;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::sync::Arc;
+
+/// Rows in a batch.
+const BATCH_ROWS: usize = 8_192;
+
+/// Batches of a local file, aligned to the columns of the table. Reading blocks; call it where that is allowed.
+pub struct Source {
+    file: String,
+    batches: Box<dyn Iterator<Item = Result<RecordBatch, DataError>> + Send>,
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source").field("file", &self.file).finish_non_exhaustive()
+    }
+}
+
+impl Iterator for Source {
+    type Item = Result<RecordBatch, DataError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.batches.next().map(|batch| batch.map_err(|error| error.in_file(&self.file)))
+    }
+}
+
+enum Kind {
+    Parquet,
+    Csv,
+    JsonLines,
+    Standard,
+}
+
+fn kind(path: &str) -> Result<Kind, DataError> {
+    let ends = |ending: &str| path.len() >= ending.len() && path.to_ascii_lowercase().ends_with(ending);
+    if path == "-" {
+        Ok(Kind::Standard)
+    } else if ends(".parquet") {
+        Ok(Kind::Parquet)
+    } else if ends(".csv") {
+        Ok(Kind::Csv)
+    } else if ends(".jsonl") || ends(".ndjson") {
+        Ok(Kind::JsonLines)
+    } else {
+        Err(DataError::UnknownKind { file: path.to_owned() })
+    }
+}
+
+/// Opens rows to be written to a table of these columns: `.parquet`, `.csv` (with a header; an empty cell is NULL),
+/// `.jsonl`, or `-` for JSON lines on standard input. Texts are read as the types of the table.
+///
+/// # Errors
+/// The file cannot be opened, is of another kind, or names a column that the table does not have.
+pub fn open_source(path: &str, columns: &[Column]) -> Result<Source, DataError> {
+    let batches: Box<dyn Iterator<Item = Result<RecordBatch, DataError>> + Send> = match kind(path)? {
+        Kind::Parquet => Box::new(parquet(path, columns)?),
+        Kind::Csv => Box::new(csv::batches(open(path)?, columns).map_err(|error| error.in_file(path))?),
+        Kind::JsonLines => {
+            let input: Box<dyn BufRead + Send> = Box::new(BufReader::new(open(path)?));
+            Box::new(jsonl::batches(path, input, columns).map_err(|error| error.in_file(path))?)
+        }
+        Kind::Standard => {
+            let input: Box<dyn BufRead + Send> = Box::new(BufReader::new(std::io::stdin()));
+            Box::new(jsonl::batches("standard input", input, columns)?)
+        }
+    };
+    Ok(Source { file: path.to_owned(), batches })
+}
+
+fn open(path: &str) -> Result<File, DataError> {
+    File::open(path).map_err(|source| DataError::Io { file: path.to_owned(), source })
+}
+
+fn builder(path: &str) -> Result<ParquetRecordBatchReaderBuilder<File>, DataError> {
+    let file = open(path)?;
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).map_err(DataError::parquet(path))?;
+    let metadata = prepared(Arc::new(metadata)).map_err(DataError::parquet(path))?;
+    Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata))
+}
+
+fn parquet(
+    path: &str,
+    columns: &[Column],
+) -> Result<impl Iterator<Item = Result<RecordBatch, DataError>> + Send + use<>, DataError> {
+    let reader = builder(path)?.with_batch_size(BATCH_ROWS).build().map_err(DataError::parquet(path))?;
+    let (columns, path) = (columns.to_vec(), path.to_owned());
+    let mut done = false;
+    Ok(reader.map_while(move |batch| {
+        if done {
+            return None;
+        }
+        done = batch.is_err();
+        let batch = batch.map_err(DataError::arrow(format!("{path} is damaged")));
+        Some(batch.and_then(|batch| align(&batch, &columns)))
+    }))
+}
+
+/// The columns of a local file, for a table made like it or widened by it. CSV has only texts; of JSON lines the first
+/// thousand are looked at.
+///
+/// # Errors
+/// As [`open_source`]; and standard input, which can be read only once.
+pub fn source_columns(path: &str) -> Result<Vec<Column>, DataError> {
+    match kind(path)? {
+        Kind::Parquet => columns_of(builder(path)?.schema()).map_err(|error| error.in_file(path)),
+        Kind::Csv => csv::columns(open(path)?).map_err(|error| error.in_file(path)),
+        Kind::JsonLines => jsonl::columns(BufReader::new(open(path)?)).map_err(|error| error.in_file(path)),
+        Kind::Standard => Err(DataError::UnknownKind { file: path.to_owned() }),
+    }
+}
