@@ -8,7 +8,7 @@ use crate::types::parse_type;
 use jiff::tz::TimeZone;
 use lakebed_transaction::{BinaryOp, CaseArm, ColumnType, Expr, Scalar, UnaryOp};
 use sqlparser::ast::{
-    BinaryOperator, CaseWhen, CastKind, DataType, DateTimeField, Expr as Ast, Ident, InTarget, UnaryOperator,
+    BinaryOperator, CaseWhen, CastKind, DataType, DateTimeField, Expr as Ast, Ident, InTarget, UnaryOperator, Value,
 };
 use std::sync::Arc;
 
