@@ -1,51 +1,40 @@
-//! Configuration, metadata and base paths.
+//! Maps of texts.
 
-use crate::proto::table::BasePath;
-use crate::proto::table::transaction::{UpdateConfig, UpdateMap};
+use crate::proto::table::transaction::{Overwrite, UpdateConfig, UpdateMap};
 use crate::transaction::map_updates;
-use lakebed_conflict::lance::{BaseFacts, LanceFacts, MapEdit};
-use lakebed_transaction::{Access, Register};
-use std::collections::BTreeMap;
+use lakebed_conflict::lance::{ConfigFacts, MapEdit};
 use std::sync::Arc;
 
-/// The maps that an UpdateConfig changes, in its older form too.
-pub(super) fn update_config(facts: &mut LanceFacts, update: &UpdateConfig) {
-    let maps = map_updates(update);
-    facts.config.config = maps.config_updates.as_ref().map(edit);
-    facts.config.table_metadata = maps.table_metadata_updates.as_ref().map(edit);
-    facts.config.schema_metadata = maps.schema_metadata_updates.as_ref().map(edit);
-    facts.config.field_metadata =
-        maps.field_metadata_updates.iter().map(|(field, map)| (i64::from(*field), edit(map))).collect();
-    write_properties(facts);
+/// What an UpdateConfig changes, in either of its forms.
+pub(super) fn of_update(update: &UpdateConfig) -> ConfigFacts {
+    let update = map_updates(update);
+    ConfigFacts {
+        config: update.config_updates.as_ref().map(edit),
+        table_metadata: update.table_metadata_updates.as_ref().map(edit),
+        schema_metadata: update.schema_metadata_updates.as_ref().map(edit),
+        field_metadata: update
+            .field_metadata_updates
+            .iter()
+            .map(|(field, change)| (i64::from(*field), edit(change)))
+            .collect(),
+    }
 }
 
-/// Marks every configuration key that is set or deleted as written.
-pub(super) fn write_properties(facts: &mut LanceFacts) {
-    let keys = facts.config.config.iter().flat_map(MapEdit::keys);
-    facts.footprint.registers.extend(keys.map(|key| (Register::Property(Arc::clone(key)), Access::Write)));
+/// What an Overwrite adds to the configuration.
+pub(super) fn of_overwrite(overwrite: &Overwrite) -> ConfigFacts {
+    let upserts: Vec<Arc<str>> = overwrite.config_upsert_values.keys().map(|key| Arc::from(key.as_str())).collect();
+    let config = (!upserts.is_empty()).then(|| MapEdit { upserts, ..MapEdit::default() });
+    ConfigFacts { config, ..ConfigFacts::default() }
 }
 
-/// Keys that are set, if there is one.
-pub(super) fn upserts(map: &BTreeMap<String, String>) -> Option<MapEdit> {
-    let upserts: Vec<Arc<str>> = map.keys().map(|key| Arc::from(key.as_str())).collect();
-    (!upserts.is_empty()).then(|| MapEdit { upserts, ..MapEdit::default() })
-}
-
-/// Base paths that are added.
-pub(super) fn bases(bases: &[BasePath]) -> Vec<BaseFacts> {
-    let one = |base: &BasePath| BaseFacts {
-        id: base.id,
-        name: base.name.as_deref().map(Arc::from),
-        path: Arc::from(base.path.as_str()),
-    };
-    bases.iter().map(one).collect()
-}
-
-fn edit(map: &UpdateMap) -> MapEdit {
-    let mut edit = MapEdit { replace: map.replace, ..MapEdit::default() };
-    for entry in &map.update_entries {
-        let keys = if entry.value.is_some() { &mut edit.upserts } else { &mut edit.deletes };
-        keys.push(Arc::from(entry.key.as_str()));
+fn edit(change: &UpdateMap) -> MapEdit {
+    let mut edit = MapEdit { replace: change.replace, ..MapEdit::default() };
+    for entry in &change.update_entries {
+        let key = Arc::from(entry.key.as_str());
+        match entry.value {
+            Some(_) => edit.upserts.push(key),
+            None => edit.deletes.push(key),
+        }
     }
     edit
 }

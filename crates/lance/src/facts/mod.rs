@@ -1,182 +1,170 @@
-//! What a transaction does, in the terms of the rules.
+//! What the conflict rules look at, taken from messages.
 
-mod index;
+mod history;
+mod indices;
 mod maps;
-mod rows;
+mod units;
 
 use crate::Snapshot;
 use crate::proto::file::Field;
-use crate::proto::table::transaction::{CreateIndex, Operation, Overwrite, Rewrite};
-use crate::proto::table::{DataFragment, IndexMetadata, Transaction as Message};
-use crate::transaction::kind_of;
-use lakebed_conflict::lance::{LanceFacts, RewriteFacts, RewriteGroup, SchemaChange, SchemaOrigin};
-use lakebed_transaction::{Access, LanceKind, Register, RowSet, Unit, UnitId};
-use std::collections::BTreeMap;
+use crate::proto::table::transaction::{KeyExistenceFilter, Operation, UpdateMode as Mode, key_existence_filter};
+use crate::proto::table::{CompactedSsTable, DataFragment, Transaction as Message, Uuid};
+use lakebed_conflict::lance::{
+    BaseFacts, FileList, KeyFilter, KeySet, LanceFacts, SchemaChange, SchemaOrigin, ShardId, UpdateFacts, UpdateMode,
+};
+use lakebed_transaction::{RowSet, UnitId};
+use prost::Message as _;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// The facts of a transaction, ours or landed, for [`lakebed_conflict::lance::judge`].
-///
-/// `base` is the version that *ours* read, for the facts of either side: fields are lost and files changed in comparison
-/// with it. `landed` is the version that the transaction made, where it is a landed one. What is never in a message
-/// (affected rows, a deferred remap) is set by the writer on the answer.
-///
-/// New fragments whose ids are given at commit stand among the added units as fragment 0.
-///
-/// Nothing fails here: what cannot be read (a key filter, MemWAL details) is taken down as unknown, which the rules refuse.
-#[must_use]
-pub fn facts_of(transaction: &Message, base: Option<&Snapshot>, landed: Option<&Snapshot>) -> (LanceKind, LanceFacts) {
-    let kind = kind_of(transaction.operation.as_ref());
-    let mut facts = LanceFacts::default();
-    facts.tagged_history = landed.or(base).is_some_and(index::has_tagged_history);
-    if let Some(operation) = &transaction.operation {
-        fill(&mut facts, operation, base, landed);
-    }
-    (kind, facts)
-}
-
-/// Ours, with what only its writer knows.
+/// Ours: what only its writer knows stands beside the message.
 pub(crate) struct Ours<'a> {
-    /// The message.
     pub(crate) message: &'a Message,
-    /// The version that was read.
     pub(crate) base: Option<&'a Snapshot>,
-    /// The fragments that it changes or removes, as they were read.
     pub(crate) read_fragments: &'a BTreeMap<u64, DataFragment>,
-    /// The rows that it takes out of each of these, where they are known.
     pub(crate) affected: Option<&'a BTreeMap<u64, RowSet>>,
 }
 
 /// The facts of ours.
 pub(crate) fn ours_facts(ours: &Ours<'_>) -> LanceFacts {
-    let (_, mut facts) = facts_of(ours.message, ours.base, None);
-    facts.files_read = ours.read_fragments.iter().map(|(id, fragment)| (*id, rows::files(fragment))).collect();
-    if let Some(affected) = ours.affected {
-        facts.affected_rows_known = true;
-        facts.footprint.rows = affected.iter().map(|(id, rows)| (UnitId::Fragment(*id), rows.clone())).collect();
+    let mut facts = facts_of(ours.message, ours.base, None);
+    facts.files_read = ours.read_fragments.iter().map(|(id, fragment)| (*id, file_list(fragment))).collect();
+    if let Some(rows) = ours.affected {
+        let updated = facts.footprint.updated_units.as_slice();
+        facts.affected_rows_known = !updated.is_empty()
+            && updated.iter().all(|unit| matches!(unit, UnitId::Fragment(id) if rows.contains_key(id)));
+        facts.footprint.rows = rows.iter().map(|(id, rows)| (UnitId::Fragment(*id), rows.clone())).collect();
     }
     facts
 }
 
-fn fill(facts: &mut LanceFacts, operation: &Operation, base: Option<&Snapshot>, landed: Option<&Snapshot>) {
-    facts.footprint.data_change = changes_data(operation);
+/// The facts in a transaction's message: `before` is the version that it was built on or that it follows, `after` the version
+/// that it made, where it landed.
+#[must_use]
+pub fn facts_of(message: &Message, before: Option<&Snapshot>, after: Option<&Snapshot>) -> LanceFacts {
+    let mut facts = LanceFacts {
+        footprint: units::footprint(message.operation.as_ref()),
+        tagged_history: before.is_some_and(history::is_tagged),
+        ..LanceFacts::default()
+    };
+    let Some(operation) = &message.operation else { return facts };
+    facts.relies_on_nullability = matches!(
+        operation,
+        Operation::Append(_) | Operation::Update(_) | Operation::DataReplacement(_) | Operation::DataOverlay(_)
+    );
     match operation {
-        Operation::Append(append) => {
-            facts.relies_on_nullability = true;
-            facts.footprint.added_units = rows::units(&append.fragments, true);
+        Operation::Append(_) | Operation::ReserveFragments(_) | Operation::Clone(_) => {}
+        Operation::Delete(delete) => facts.files_written = written(&delete.updated_fragments),
+        Operation::Update(update) => {
+            facts.files_written = written(&update.updated_fragments);
+            take_shards(&mut facts, &update.compacted_sstables);
+            facts.update = Some(UpdateFacts {
+                mode: if update.update_mode == Mode::RewriteColumns as i32 {
+                    UpdateMode::RewriteColumns
+                } else {
+                    UpdateMode::RewriteRows
+                },
+                fields_modified: update.fields_modified.iter().map(|field| i64::from(*field)).collect(),
+                inserted_rows: update.inserted_rows.as_ref().map(key_filter),
+            });
         }
-        Operation::Delete(delete) => rows::delete(facts, delete, base),
-        Operation::Update(update) => rows::update(facts, update, base),
-        Operation::Overwrite(overwrite) => fill_overwrite(facts, overwrite, base),
-        Operation::CreateIndex(create) => fill_indices(facts, create, base),
-        Operation::Rewrite(rewrite) => fill_rewrite(facts, rewrite, landed),
-        Operation::DataReplacement(replacement) => rows::replacement(facts, replacement),
-        Operation::DataOverlay(overlay) => rows::overlay(facts, overlay),
+        Operation::Overwrite(overwrite) => {
+            facts.config = maps::of_overwrite(overwrite);
+            facts.schema = Some(schema_change(SchemaOrigin::Overwrite, &overwrite.schema, before, true));
+        }
         Operation::Merge(merge) => {
-            facts.footprint.updated_units = merge.fragments.iter().map(|it| UnitId::Fragment(it.id)).collect();
-            fill_schema(facts, &merge.schema, base, SchemaOrigin::Merge, merge.preserves_nullability);
+            let keeps = merge.preserves_nullability;
+            facts.schema = Some(schema_change(SchemaOrigin::Merge, &merge.schema, before, keeps));
         }
         Operation::Project(project) => {
-            fill_schema(facts, &project.schema, base, SchemaOrigin::Project, project.preserves_nullability);
+            let keeps = project.preserves_nullability;
+            facts.schema = Some(schema_change(SchemaOrigin::Project, &project.schema, before, keeps));
         }
-        Operation::Restore(restore) => {
-            facts.restore_to = Some(restore.version);
-            facts.footprint.read_whole_table = true;
+        Operation::CreateIndex(create) => indices::fill(&mut facts, create, before),
+        Operation::Rewrite(rewrite) => facts.rewrite = Some(history::rewrite(rewrite, after)),
+        Operation::UpdateConfig(update) => facts.config = maps::of_update(update),
+        Operation::DataReplacement(replace) => {
+            facts.replacements = replace
+                .replacements
+                .iter()
+                .map(|group| {
+                    // A negative id stands for a column that is gone.
+                    let fields = group.new_file.iter().flat_map(|file| &file.fields).filter(|field| **field >= 0);
+                    (group.fragment_id, fields.map(|field| i64::from(*field)).collect())
+                })
+                .collect();
         }
-        Operation::UpdateConfig(update) => maps::update_config(facts, update),
-        Operation::UpdateMemWalState(state) => index::take_shards(facts, &state.compacted_sstables),
-        Operation::UpdateBases(update) => facts.bases = maps::bases(&update.new_bases),
-        Operation::ReserveFragments(_) | Operation::Clone(_) => {}
+        Operation::DataOverlay(overlay) => facts.overlays = units::overlays(overlay),
+        Operation::Restore(restore) => facts.restore_to = Some(restore.version),
+        Operation::UpdateMemWalState(update) => take_shards(&mut facts, &update.compacted_sstables),
+        Operation::UpdateBases(update) => {
+            facts.bases = update
+                .new_bases
+                .iter()
+                .map(|base| BaseFacts {
+                    id: base.id,
+                    name: base.name.as_deref().map(Arc::from),
+                    path: Arc::from(base.path.as_str()),
+                })
+                .collect();
+        }
     }
+    facts
 }
 
-const fn changes_data(operation: &Operation) -> bool {
-    match operation {
-        Operation::Append(_)
-        | Operation::Delete(_)
-        | Operation::Update(_)
-        | Operation::Overwrite(_)
-        | Operation::DataReplacement(_)
-        | Operation::DataOverlay(_)
-        | Operation::Merge(_)
-        | Operation::Project(_)
-        | Operation::Restore(_) => true,
-        Operation::CreateIndex(_)
-        | Operation::Rewrite(_)
-        | Operation::ReserveFragments(_)
-        | Operation::UpdateConfig(_)
-        | Operation::UpdateMemWalState(_)
-        | Operation::UpdateBases(_)
-        | Operation::Clone(_) => false,
+/// The files of fragments, ascending by fragment.
+fn written(fragments: &[DataFragment]) -> Vec<(u64, FileList)> {
+    let mut written: Vec<_> = fragments.iter().map(|fragment| (fragment.id, file_list(fragment))).collect();
+    written.sort_by_key(|(id, _)| *id);
+    written
+}
+
+fn file_list(fragment: &DataFragment) -> FileList {
+    let mut encoding = Vec::new();
+    for file in &fragment.files {
+        encoding.extend(file.encode_length_delimited_to_vec());
     }
+    FileList::of(&encoding)
 }
 
-fn fill_overwrite(facts: &mut LanceFacts, overwrite: &Overwrite, base: Option<&Snapshot>) {
-    let before = base.map_or(&[][..], Snapshot::fragments);
-    facts.footprint.removed_units = before.iter().map(|fragment| UnitId::Fragment(fragment.id)).collect();
-    facts.footprint.added_units = rows::units(&overwrite.fragments, true);
-    fill_schema(facts, &overwrite.schema, base, SchemaOrigin::Overwrite, true);
-    facts.config.config = maps::upserts(&overwrite.config_upsert_values);
-    facts.bases = maps::bases(&overwrite.initial_bases);
-    maps::write_properties(facts);
-}
-
-fn fill_schema(
-    facts: &mut LanceFacts,
-    fields: &[Field],
-    base: Option<&Snapshot>,
+fn schema_change(
     origin: SchemaOrigin,
+    schema: &[Field],
+    before: Option<&Snapshot>,
     preserves_nullability: bool,
-) {
-    facts.footprint.registers.push((Register::Schema, Access::Write));
-    let types: BTreeMap<i32, &str> = fields.iter().map(|field| (field.id, field.logical_type.as_str())).collect();
-    let before = base.map_or(&[][..], Snapshot::fields);
-    let lost = before.iter().filter(|field| types.get(&field.id) != Some(&field.logical_type.as_str()));
-    facts.schema = Some(SchemaChange {
+) -> SchemaChange {
+    let types: HashMap<i32, &str> = schema.iter().map(|field| (field.id, field.logical_type.as_str())).collect();
+    let lost = before.map_or(&[][..], Snapshot::fields).iter();
+    let lost = lost.filter(|field| types.get(&field.id) != Some(&field.logical_type.as_str()));
+    SchemaChange {
         origin,
-        remaining: types.keys().map(|id| i64::from(*id)).collect(),
+        remaining: schema.iter().map(|field| i64::from(field.id)).collect(),
         lost: lost.map(|field| i64::from(field.id)).collect(),
         preserves_nullability,
-    });
-}
-
-fn fill_indices(facts: &mut LanceFacts, create: &CreateIndex, base: Option<&Snapshot>) {
-    let stable = base.is_some_and(Snapshot::has_stable_row_ids);
-    let all =
-        |list: &[IndexMetadata]| -> Vec<_> { list.iter().map(|entry| index::facts_of_entry(entry, stable)).collect() };
-    facts.new_indices = all(&create.new_indices);
-    facts.removed_indices = all(&create.removed_indices);
-    index::take_memwal_shards(facts, &create.new_indices);
-    facts.trims_history = facts.tagged_history && index::is_trim(create);
-    for entry in create.new_indices.iter().chain(&create.removed_indices) {
-        facts.footprint.registers.push((Register::Index(Arc::from(entry.name.as_str())), Access::Write));
     }
 }
 
-fn fill_rewrite(facts: &mut LanceFacts, rewrite: &Rewrite, landed: Option<&Snapshot>) {
-    let record = landed.map(index::ReuseRecord::of).unwrap_or_default();
-    let ids = |list: &[DataFragment]| list.iter().map(|it| it.id).collect::<Vec<_>>();
-    let mut groups = Vec::new();
-    let mut added: Vec<Unit> = Vec::new();
-    let lone = [(&rewrite.old_fragments, &rewrite.new_fragments)];
-    let pairs = if rewrite.groups.is_empty() {
-        lone.to_vec()
-    } else {
-        rewrite.groups.iter().map(|group| (&group.old_fragments, &group.new_fragments)).collect()
+fn key_filter(filter: &KeyExistenceFilter) -> KeyFilter {
+    let keys = match &filter.data {
+        Some(key_existence_filter::Data::Exact(exact)) => KeySet::exact(exact.key_hashes.clone()),
+        Some(key_existence_filter::Data::Bloom(bloom)) => {
+            KeySet::bloom(&bloom.bitmap, bloom.number_of_items, bloom.probability)
+        }
+        None => KeySet::Unknown,
     };
-    for (old, new) in pairs {
-        added.extend(rows::units(new, false));
-        let sources = ids(old);
-        groups.push(RewriteGroup {
-            recorded: record.holds(&sources),
-            folds_overlays: old.iter().any(|fragment| !fragment.overlays.is_empty()),
-            old: sources,
-            new: ids(new),
-        });
+    KeyFilter { field_ids: filter.field_ids.iter().map(|field| i64::from(*field)).collect(), keys }
+}
+
+/// Adds generations by shard; a shard without a proper id may be any.
+fn take_shards(facts: &mut LanceFacts, tables: &[CompactedSsTable]) {
+    for table in tables {
+        match uuid_bytes(table.shard_id.as_ref()) {
+            Some(id) => facts.shards.push((ShardId(id), table.generation)),
+            None => facts.shards_unknown = true,
+        }
     }
-    let removed = groups.iter().flat_map(|group| group.old.iter().map(|id| UnitId::Fragment(*id)));
-    facts.footprint.removed_units = removed.collect();
-    facts.footprint.read_units = facts.footprint.removed_units.clone();
-    facts.footprint.added_units = added;
-    let remapped = rewrite.rewritten_indices.iter().map(|entry| index::uuid(entry.old_id.as_ref()));
-    facts.rewrite = Some(RewriteFacts { groups, extends_reuse_index: false, remapped: remapped.collect() });
+}
+
+fn uuid_bytes(uuid: Option<&Uuid>) -> Option<[u8; 16]> {
+    <[u8; 16]>::try_from(uuid?.uuid.as_ref()).ok()
 }

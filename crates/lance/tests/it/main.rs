@@ -1,1 +1,10 @@
-//! Integration tests of `lakebed-lance`.
+//! What this crate reads and writes, against tables that pylance wrote.
+
+mod common;
+mod conflicts;
+mod damage;
+mod deletion;
+mod fixtures;
+mod rebase;
+mod replay;
+mod schema;

@@ -1,0 +1,140 @@
+//! The next manifest while it is being made.
+
+use super::{Inputs, WRITER, fragments};
+use crate::manifest::{ManifestFile, UnknownFields};
+use crate::proto::table::manifest::{DataStorageFormat, WriterVersion};
+use crate::proto::table::{DataFragment, IndexMetadata, Manifest};
+use crate::{LanceError, flags};
+use prost_types::Timestamp;
+use std::collections::BTreeSet;
+
+/// The name of the format of data files.
+const FILE_FORMAT: &str = "lance";
+
+/// The next manifest while it is being made: at first what carries over from the version before.
+pub(super) struct Draft {
+    pub(super) manifest: Manifest,
+    pub(super) indices: Vec<IndexMetadata>,
+    pub(super) unknown: UnknownFields,
+    pub(super) stable_row_ids: bool,
+    /// The version before exists.
+    pub(super) extends: bool,
+}
+
+impl Draft {
+    pub(super) fn after(inputs: &Inputs<'_>) -> Result<Self, LanceError> {
+        let mut draft = match inputs.base {
+            Some(base) => {
+                flags::check_writable(base.manifest())?;
+                check_dictionaries(base.manifest())?;
+                Self {
+                    manifest: base.manifest().clone(),
+                    indices: base.indices().to_vec(),
+                    unknown: base.unknown_fields().clone(),
+                    stable_row_ids: base.has_stable_row_ids(),
+                    extends: true,
+                }
+            }
+            None => Self::new(inputs),
+        };
+        let manifest = &mut draft.manifest;
+        manifest.version = inputs.at.get();
+        manifest.version_aux_data = 0;
+        manifest.tag.clone_from(&inputs.transaction.tag);
+        manifest.transaction_file = inputs.transaction_file.to_owned();
+        manifest.timestamp = Some(timestamp(inputs.now_ms)?);
+        manifest.writer_version = Some(WriterVersion {
+            library: WRITER.0.to_owned(),
+            version: WRITER.1.to_owned(),
+            prerelease: None,
+            build_metadata: None,
+        });
+        Ok(draft)
+    }
+
+    fn new(inputs: &Inputs<'_>) -> Self {
+        let creation = inputs.creation;
+        let bits = if creation.stable_row_ids { flags::STABLE_ROW_IDS } else { 0 };
+        let manifest = Manifest {
+            data_format: Some(DataStorageFormat {
+                file_format: FILE_FORMAT.to_owned(),
+                version: creation.data_format.clone(),
+            }),
+            table_metadata: creation.table_metadata.clone(),
+            schema_metadata: creation.schema_metadata.clone(),
+            reader_feature_flags: bits,
+            writer_feature_flags: bits,
+            ..Manifest::default()
+        };
+        Self {
+            manifest,
+            indices: Vec::new(),
+            unknown: UnknownFields::default(),
+            stable_row_ids: creation.stable_row_ids,
+            extends: false,
+        }
+    }
+
+    /// The ids of the fields in the schema.
+    pub(super) fn field_ids(&self) -> BTreeSet<i32> {
+        self.manifest.fields.iter().map(|field| field.id).collect()
+    }
+
+    /// The ids of the fragments.
+    pub(super) fn fragment_ids(&self) -> BTreeSet<u64> {
+        self.manifest.fragments.iter().map(|fragment| fragment.id).collect()
+    }
+
+    /// The fragment with this id.
+    pub(super) fn fragment_mut(&mut self, id: u64) -> Option<&mut DataFragment> {
+        self.manifest.fragments.iter_mut().find(|fragment| fragment.id == id)
+    }
+
+    /// Gives new fragments their ids, and row ids where the table has stable ones; does not put them in yet.
+    pub(super) fn prepare_new(&mut self, new: &[DataFragment], fresh: bool) -> Result<Vec<DataFragment>, LanceError> {
+        let mut new = new.to_vec();
+        fragments::check_new(&self.manifest, &new)?;
+        fragments::assign_ids(&self.manifest, &mut new, fresh)?;
+        if self.stable_row_ids {
+            fragments::assign_row_ids(&mut self.manifest, &mut new)?;
+        }
+        Ok(new)
+    }
+
+    /// Brings the fragments in order, sets what is derived from them, and closes the draft.
+    pub(super) fn finish(mut self, _: &Inputs<'_>) -> Result<ManifestFile, LanceError> {
+        let manifest = &mut self.manifest;
+        for fragment in &mut manifest.fragments {
+            fragments::drop_dead_files(fragment);
+        }
+        manifest.fragments.sort_by_key(|fragment| fragment.id);
+        fragments::check(manifest)?;
+        fragments::raise_max_id(manifest)?;
+        flags::recompute(manifest)?;
+        let ids = self.fragment_ids();
+        self.unknown.fragments.retain(|id, _| ids.contains(id));
+        Ok(ManifestFile { manifest: self.manifest, indices: self.indices, transaction: None, unknown: self.unknown })
+    }
+}
+
+/// Dictionaries of the first data format stand in the manifest file itself, before the messages; they cannot be moved.
+fn check_dictionaries(manifest: &Manifest) -> Result<(), LanceError> {
+    if manifest.fields.iter().any(|field| field.dictionary.is_some()) {
+        return Err(LanceError::Unsupported {
+            object: format!("version {} of the table", manifest.version),
+            feature: "dictionaries of the first data format".to_owned(),
+            advice: "write the table anew in a later data format".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+fn timestamp(now_ms: u64) -> Result<Timestamp, LanceError> {
+    let seconds = i64::try_from(now_ms / 1000).map_err(|_| LanceError::Invalid {
+        problem: "the clock is beyond any year that a manifest can name".to_owned(),
+        advice: "set the clock".to_owned(),
+    })?;
+    let millis = u32::try_from(now_ms % 1000).unwrap_or_default();
+    let nanos = i32::try_from(millis.saturating_mul(1_000_000)).unwrap_or_default();
+    Ok(Timestamp { seconds, nanos })
+}

@@ -1,0 +1,103 @@
+//! Rewrite: fragments replaced by fewer or better ones with the same rows.
+
+use super::draft::Draft;
+use super::fragments::invalid;
+use crate::proto::table::transaction::Rewrite;
+use crate::proto::table::transaction::rewrite::RewriteGroup;
+use crate::{LanceError, index};
+use roaring::RoaringBitmap;
+use std::collections::BTreeMap;
+
+/// Each group's old fragments are replaced by its new ones; rewritten indices get their new ids, files and coverage.
+pub(super) fn rewrite(draft: &mut Draft, rewrite: &Rewrite) -> Result<(), LanceError> {
+    let legacy = RewriteGroup {
+        old_fragments: rewrite.old_fragments.clone(),
+        new_fragments: rewrite.new_fragments.clone(),
+    };
+    let groups = if rewrite.groups.is_empty() { std::slice::from_ref(&legacy) } else { rewrite.groups.as_slice() };
+    let mut moves = Vec::new();
+    for group in groups {
+        moves.push(replace(draft, group)?);
+    }
+    if draft.stable_row_ids {
+        return follow_row_ids(draft, &moves);
+    }
+    let rewritten: BTreeMap<_, _> = rewrite
+        .rewritten_indices
+        .iter()
+        .filter_map(|entry| Some((entry.old_id.as_ref()?.uuid.clone(), entry)))
+        .collect();
+    for entry in &mut draft.indices {
+        let Some(change) = entry.uuid.as_ref().and_then(|uuid| rewritten.get(&uuid.uuid)) else { continue };
+        if let Some(covered) = index::coverage(entry) {
+            let moved = follow(&covered, &moves, &entry.name)?;
+            index::set_coverage(entry, moved);
+        }
+        entry.uuid.clone_from(&change.new_id);
+        entry.files.clone_from(&change.new_index_files);
+    }
+    Ok(())
+}
+
+/// The ids of one group, before and after.
+struct Move {
+    old: Vec<u32>,
+    new: Vec<u32>,
+}
+
+fn replace(draft: &mut Draft, group: &RewriteGroup) -> Result<Move, LanceError> {
+    let old: Vec<u64> = group.old_fragments.iter().map(|fragment| fragment.id).collect();
+    if draft.stable_row_ids && group.new_fragments.iter().any(|fragment| fragment.row_id_sequence.is_none()) {
+        return Err(invalid("a rewritten fragment has no row ids although the table's rows keep theirs", "carry them over"));
+    }
+    let new = draft.prepare_new(&group.new_fragments, false)?;
+    let before = draft.manifest.fragments.len();
+    draft.manifest.fragments.retain(|fragment| !old.contains(&fragment.id));
+    if before.checked_sub(draft.manifest.fragments.len()) != Some(old.len()) {
+        return Err(invalid("a fragment that was rewritten is not in the table", "read the newest version and plan again"));
+    }
+    let ids = new.iter().map(|fragment| fragment.id).collect::<Vec<_>>();
+    draft.manifest.fragments.extend(new);
+    Ok(Move { old: narrow(&old), new: narrow(&ids) })
+}
+
+fn narrow(ids: &[u64]) -> Vec<u32> {
+    ids.iter().filter_map(|id| u32::try_from(*id).ok()).collect()
+}
+
+/// The coverage after the groups moved.
+fn follow(covered: &RoaringBitmap, moves: &[Move], name: &str) -> Result<RoaringBitmap, LanceError> {
+    let mut after = covered.clone();
+    for group in moves {
+        let inside = group.old.iter().filter(|id| covered.contains(**id)).count();
+        if inside == 0 {
+            continue;
+        }
+        if inside != group.old.len() {
+            return Err(invalid(
+                &format!("index {name} covers only some of the fragments that were rewritten together"),
+                "rewrite covered and uncovered fragments in groups of their own",
+            ));
+        }
+        after -= group.old.iter().copied().collect::<RoaringBitmap>();
+        after.extend(group.new.iter().copied());
+    }
+    Ok(after)
+}
+
+/// Indices of row ids cover the new fragments as they did the old ones; indices of addresses lose them.
+fn follow_row_ids(draft: &mut Draft, moves: &[Move]) -> Result<(), LanceError> {
+    for entry in draft.indices.iter_mut().filter(|entry| !index::is_system(entry)) {
+        let Some(covered) = index::coverage(entry) else { continue };
+        let after = if index::holds_addresses(entry) {
+            let old: RoaringBitmap = moves.iter().flat_map(|group| group.old.iter().copied()).collect();
+            &covered - &old
+        } else {
+            follow(&covered, moves, &entry.name)?
+        };
+        if after != covered {
+            index::set_coverage(entry, after);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Fields that the schemas do not list, kept as the bytes that they came in.
+
+use bytes::{Buf, Bytes};
+use prost::encoding::{WireType, decode_key, decode_varint};
+use std::collections::BTreeMap;
+
+/// Field numbers of `Manifest` that the schemas list, and 17, which is reserved.
+const MANIFEST_KNOWN: [u32; 26] =
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26];
+
+/// Field numbers of `DataFragment` that the schemas list. The reserved 6, 8 and 10 pointed at sequences in files of their own:
+/// they are kept like any other field that we do not read.
+const FRAGMENT_KNOWN: [u32; 13] = [1, 2, 3, 4, 5, 7, 9, 11, 12, 13, 14, 15, 16];
+
+/// The fragments' field number in `Manifest`.
+pub(crate) const FRAGMENTS_FIELD: u32 = 2;
+
+/// The id's field number in `DataFragment`.
+const FRAGMENT_ID_FIELD: u32 = 1;
+
+/// Fields of a manifest and of its fragments that the schemas do not list, in their encoded form.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnknownFields {
+    /// Fields at the top of the manifest.
+    pub manifest: Bytes,
+    /// Fields of fragments, by fragment id.
+    pub fragments: BTreeMap<u64, Bytes>,
+}
+
+impl UnknownFields {
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.manifest.is_empty() && self.fragments.is_empty()
+    }
+
+    /// The unknown fields of an encoded manifest; `None` when the bytes are no protobuf message without groups.
+    pub(crate) fn of_manifest(message: &Bytes) -> Option<Self> {
+        let mut found = Self::default();
+        let mut top = Vec::new();
+        for field in Fields::new(message) {
+            let field = field?;
+            if field.number == FRAGMENTS_FIELD {
+                let (id, unknown) = of_fragment(&field.payload)?;
+                if !unknown.is_empty() {
+                    found.fragments.insert(id, unknown);
+                }
+            } else if !MANIFEST_KNOWN.contains(&field.number) {
+                top.extend_from_slice(&field.whole);
+            }
+        }
+        found.manifest = Bytes::from(top);
+        Some(found)
+    }
+}
+
+fn of_fragment(message: &Bytes) -> Option<(u64, Bytes)> {
+    let mut id = 0;
+    let mut unknown = Vec::new();
+    for field in Fields::new(message) {
+        let field = field?;
+        if field.number == FRAGMENT_ID_FIELD {
+            id = decode_varint(&mut field.payload.clone()).ok()?;
+        } else if !FRAGMENT_KNOWN.contains(&field.number) {
+            unknown.extend_from_slice(&field.whole);
+        }
+    }
+    Some((id, Bytes::from(unknown)))
+}
+
+/// One field of a message: its number, the value without its length, and all of its bytes.
+struct Field {
+    number: u32,
+    payload: Bytes,
+    whole: Bytes,
+}
+
+/// The fields of an encoded message; yields `None` once where the bytes are damaged, then ends.
+struct Fields {
+    rest: Bytes,
+}
+
+impl Fields {
+    fn new(message: &Bytes) -> Self {
+        Self { rest: message.clone() }
+    }
+
+    fn read(&mut self) -> Option<Field> {
+        let before = self.rest.clone();
+        let (number, wire) = decode_key(&mut self.rest).ok()?;
+        let bytes = match wire {
+            WireType::Varint => {
+                let mut probe = self.rest.clone();
+                decode_varint(&mut probe).ok()?;
+                self.rest.len().checked_sub(probe.len())?
+            }
+            WireType::SixtyFourBit => 8,
+            WireType::ThirtyTwoBit => 4,
+            WireType::LengthDelimited => usize::try_from(decode_varint(&mut self.rest).ok()?).ok()?,
+            WireType::StartGroup | WireType::EndGroup => return None,
+        };
+        if bytes > self.rest.remaining() {
+            return None;
+        }
+        let payload = self.rest.split_to(bytes);
+        let whole = before.slice(..before.len().checked_sub(self.rest.len())?);
+        Some(Field { number, payload, whole })
+    }
+}
+
+impl Iterator for Fields {
+    type Item = Option<Field>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let field = self.read();
+        if field.is_none() {
+            self.rest.clear();
+        }
+        Some(field)
+    }
+}

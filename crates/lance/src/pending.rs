@@ -1,0 +1,241 @@
+//! Our transaction, on the version that it currently follows.
+
+use crate::facts::{Ours, ours_facts};
+use crate::proto::table::transaction::Operation;
+use crate::proto::table::{DataFragment, DeletionFile, Transaction as Message};
+use crate::transaction::{file_name, kind_of};
+use crate::{LanceError, Snapshot};
+use bytes::Bytes;
+use lakebed_conflict::lance::LanceFacts;
+use lakebed_naming::Version;
+use lakebed_transaction::{LanceKind, RowSet, TransactionId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The data format of a new table where nobody asks for another.
+const DATA_FORMAT: &str = "2.2";
+
+/// What a new table is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Creation {
+    /// The version of the data format, as in `2.2`.
+    pub data_format: String,
+    /// Whether rows keep their ids when they move.
+    pub stable_row_ids: bool,
+    /// Metadata of the table.
+    pub table_metadata: BTreeMap<String, String>,
+    /// Metadata of the schema.
+    pub schema_metadata: BTreeMap<String, Bytes>,
+}
+
+impl Default for Creation {
+    fn default() -> Self {
+        Self {
+            data_format: DATA_FORMAT.to_owned(),
+            stable_row_ids: false,
+            table_metadata: BTreeMap::new(),
+            schema_metadata: BTreeMap::new(),
+        }
+    }
+}
+
+/// A fragment of ours whose deletion file changed under us.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Marked {
+    /// The last landed version that changed it.
+    pub(crate) by: Version,
+    /// What that version did.
+    pub(crate) landed: String,
+    /// The deletion file that ours writes instead, once it is known.
+    pub(crate) merged: Option<Merged>,
+}
+
+/// The rows deleted by the newest version and by ours together.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Merged {
+    /// The newest version, whose deletion file was merged.
+    pub(crate) on: Version,
+    /// The entry for the fragment.
+    pub(crate) entry: DeletionFile,
+    /// The file.
+    pub(crate) bytes: Bytes,
+    /// The name of the file.
+    pub(crate) name: lakebed_commit::ObjectName,
+}
+
+/// Our transaction, on the version that it currently follows.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    pub(crate) message: Message,
+    pub(crate) id: TransactionId,
+    pub(crate) base: Option<Arc<Snapshot>>,
+    pub(crate) creation: Creation,
+    pub(crate) restored: Option<Arc<Snapshot>>,
+    pub(crate) affected: Option<BTreeMap<u64, RowSet>>,
+    pub(crate) read_fragments: BTreeMap<u64, DataFragment>,
+    pub(crate) facts: LanceFacts,
+    pub(crate) marked: BTreeMap<u64, Marked>,
+    pub(crate) rendered: Vec<Bytes>,
+    random: u64,
+}
+
+impl Pending {
+    /// A transaction on the version that it read. `random` are 64 random bits, from which the ids of deletion files that a
+    /// rebase writes are made.
+    ///
+    /// # Errors
+    /// The transaction was built on another version than `base`, its id is no UUID, or its operation is not known.
+    pub fn new(base: Arc<Snapshot>, message: Message, random: u64) -> Result<Self, LanceError> {
+        if message.read_version != base.version().get() {
+            return Err(LanceError::Invalid {
+                problem: format!("it was built on version {}, not on {}", message.read_version, base.version()),
+                advice: "load the version that it was built on".to_owned(),
+            });
+        }
+        Self::build(Some(base), Creation::default(), message, random)
+    }
+
+    /// A transaction that creates a table: an Overwrite that read nothing.
+    ///
+    /// # Errors
+    /// It is no Overwrite, or read a version, or its id is no UUID.
+    pub fn create(message: Message, creation: Creation) -> Result<Self, LanceError> {
+        if message.read_version != 0 || kind_of(message.operation.as_ref()) != LanceKind::Overwrite {
+            return Err(LanceError::Invalid {
+                problem: "a table is created by an Overwrite that read nothing".to_owned(),
+                advice: "build an Overwrite with read version 0".to_owned(),
+            });
+        }
+        Self::build(None, creation, message, 0)
+    }
+
+    fn build(
+        base: Option<Arc<Snapshot>>,
+        creation: Creation,
+        message: Message,
+        random: u64,
+    ) -> Result<Self, LanceError> {
+        file_name(&message)?;
+        if message.operation.is_none() {
+            return Err(LanceError::Unsupported {
+                object: format!("transaction {}", message.uuid),
+                feature: "its operation".to_owned(),
+                advice: "commit it with a newer version".to_owned(),
+            });
+        }
+        let id = TransactionId::new(message.uuid.clone());
+        let mut pending = Self {
+            message,
+            id,
+            base,
+            creation,
+            restored: None,
+            affected: None,
+            read_fragments: BTreeMap::new(),
+            facts: LanceFacts::default(),
+            marked: BTreeMap::new(),
+            rendered: Vec::new(),
+            random,
+        };
+        pending.capture();
+        Ok(pending)
+    }
+
+    /// The physical rows that a Delete or Update takes out of each fragment that it changes, by fragment id: with them two
+    /// changes of one fragment can both stand where their rows differ.
+    #[must_use]
+    pub fn with_affected_rows(mut self, rows: BTreeMap<u64, RowSet>) -> Self {
+        self.affected = Some(rows);
+        self.capture();
+        self
+    }
+
+    /// The version that a Restore makes current.
+    #[must_use]
+    pub fn with_restored(mut self, restored: Arc<Snapshot>) -> Self {
+        self.restored = Some(restored);
+        self
+    }
+
+    /// The message as it stands now.
+    #[must_use]
+    pub const fn message(&self) -> &Message {
+        &self.message
+    }
+
+    /// The version that it currently follows; `None` while it creates the table.
+    #[must_use]
+    pub fn follows(&self) -> Option<Version> {
+        self.base.as_ref().map(|base| base.version())
+    }
+
+    /// What kind of thing it does.
+    #[must_use]
+    pub const fn kind(&self) -> LanceKind {
+        kind_of(self.message.operation.as_ref())
+    }
+
+    /// What the rules look at.
+    #[must_use]
+    pub const fn facts(&self) -> &LanceFacts {
+        &self.facts
+    }
+
+    /// Takes down what is judged later: the fragments that it changes, as they are in the version that it was built on.
+    pub(crate) fn capture(&mut self) {
+        let ids = modified_fragments(self.message.operation.as_ref());
+        self.read_fragments = match &self.base {
+            Some(base) => ids.into_iter().filter_map(|id| Some((id, base.fragment(id)?.clone()))).collect(),
+            None => BTreeMap::new(),
+        };
+        self.facts = ours_facts(&Ours {
+            message: &self.message,
+            base: self.base.as_deref(),
+            read_fragments: &self.read_fragments,
+            affected: self.affected.as_ref(),
+        });
+    }
+
+    /// The next random id.
+    pub(crate) const fn next_id(&mut self) -> u64 {
+        // SplitMix64 (Steele, Lea, Flood 2014): a walk of odd step through all 64-bit numbers, each scrambled.
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut id = self.random;
+        id = (id ^ (id >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        id = (id ^ (id >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        id ^ (id >> 31)
+    }
+}
+
+/// The fragments that an operation changes or removes.
+pub(crate) fn modified_fragments(operation: Option<&Operation>) -> Vec<u64> {
+    let ids = |fragments: &[DataFragment]| fragments.iter().map(|fragment| fragment.id).collect::<Vec<_>>();
+    let Some(operation) = operation else { return Vec::new() };
+    match operation {
+        Operation::Delete(delete) => {
+            let mut found = ids(&delete.updated_fragments);
+            found.extend(&delete.deleted_fragment_ids);
+            found
+        }
+        Operation::Update(update) => {
+            let mut found = ids(&update.updated_fragments);
+            found.extend(&update.removed_fragment_ids);
+            found
+        }
+        Operation::Rewrite(rewrite) if rewrite.groups.is_empty() => ids(&rewrite.old_fragments),
+        Operation::Rewrite(rewrite) => rewrite.groups.iter().flat_map(|group| ids(&group.old_fragments)).collect(),
+        Operation::DataReplacement(replace) => replace.replacements.iter().map(|group| group.fragment_id).collect(),
+        Operation::DataOverlay(overlay) => overlay.groups.iter().map(|group| group.fragment_id).collect(),
+        Operation::Append(_)
+        | Operation::Overwrite(_)
+        | Operation::CreateIndex(_)
+        | Operation::Merge(_)
+        | Operation::Restore(_)
+        | Operation::ReserveFragments(_)
+        | Operation::Project(_)
+        | Operation::UpdateConfig(_)
+        | Operation::UpdateMemWalState(_)
+        | Operation::Clone(_)
+        | Operation::UpdateBases(_) => Vec::new(),
+    }
+}
