@@ -17,7 +17,7 @@ check! {
     ROWS_UNKNOWN, Retryable, "affected-rows-unknown",
     "both transactions change the same fragment and ours does not say which of its rows it takes out",
     "read the newest version and plan the operation again, or give the rows with the transaction",
-    |ours, landed| if knows_rows(ours) { None } else { shared_fragments(ours, landed) },
+    rows_unknown,
 }
 
 check! {
@@ -98,6 +98,14 @@ check! {
     "landed moved rows out of a fragment over which ours puts an overlay; both stand if none of them is covered",
     "nothing to do, unless a moved row turns out to be covered",
     |ours, landed| if moves_rows(landed) { shared_fragments(ours, landed) } else { None },
+}
+
+fn rows_unknown(ours: &LanceFacts, landed: &LanceFacts) -> Option<Evidence> {
+    let shared = shared_fragments(ours, landed)?;
+    let named = |unit: &UnitId| ours.footprint.rows.iter().any(|(id, _)| id == unit);
+    let all_named =
+        || landed.footprint.modified_units().as_slice().iter().all(|unit| !changes(ours, unit) || named(unit));
+    (!knows_rows(ours) || !all_named()).then_some(shared)
 }
 
 fn knows_rows(facts: &LanceFacts) -> bool {
