@@ -2,10 +2,10 @@
 
 use super::DeltaFacts;
 use super::conditions::{
-    BACKFILL, UNBACKFILL, added_files, adopted_metadata, counts_at_write_serializable, feature_dropped,
-    metadata_changed, protocol_when_written, removed_twice, removed_what_was_read, same_application, same_domain,
-    stamps_commits, text, unreadable_partition_value, unsupported_reader_features, unsupported_version,
-    unsupported_writer_features,
+    BACKFILL, READ_CLASS, UNBACKFILL, VERSION_CLASS, WRITE_CLASS, added_files, adopted_metadata,
+    counts_at_write_serializable, falsely_blind, feature_dropped, metadata_changed, protocol_when_written,
+    removed_twice, removed_what_was_read, same_application, same_domain, stamps_commits, text,
+    unreadable_partition_value, unsupported_reader_features, unsupported_version, unsupported_writer_features,
 };
 use crate::Check;
 use lakebed_transaction::{Evidence, Reason, Register, Verdict};
@@ -19,6 +19,14 @@ pub(super) const INVALID_LEVEL: Reason = Reason {
     sentence: "the table's delta.isolationLevel names no isolation level",
     advice: "set delta.isolationLevel to Serializable, or unset it",
     error_class: Some("DELTA_INVALID_ISOLATION_LEVEL"),
+};
+
+/// The protocol of ours, or of its table, is not supported.
+pub(super) const UNUSABLE_PROTOCOL: Reason = Reason {
+    check: "unusable-protocol",
+    sentence: "the table's protocol asks for what is not supported here",
+    advice: "upgrade the writer",
+    error_class: None,
 };
 
 /// Ours is a bulk commit.
@@ -51,7 +59,7 @@ pub(super) static PROTOCOL_VERSION: Rule = Rule {
         check: "protocol-version",
         sentence: "landed raised the protocol to versions that are not supported here",
         advice: "upgrade the writer",
-        error_class: Some("DELTA_INVALID_PROTOCOL_VERSION"),
+        error_class: Some(VERSION_CLASS),
     },
     verdict: Verdict::Incompatible,
     fires: unsupported_version,
@@ -63,7 +71,7 @@ pub(super) static READER_FEATURES: Rule = Rule {
         check: "reader-features",
         sentence: "landed turned on reader features that are not supported here",
         advice: "upgrade the writer",
-        error_class: Some("DELTA_UNSUPPORTED_FEATURES_FOR_READ"),
+        error_class: Some(READ_CLASS),
     },
     verdict: Verdict::Incompatible,
     fires: unsupported_reader_features,
@@ -75,7 +83,7 @@ pub(super) static WRITER_FEATURES: Rule = Rule {
         check: "writer-features",
         sentence: "landed turned on writer features that are not supported here",
         advice: "upgrade the writer",
-        error_class: Some("DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"),
+        error_class: Some(WRITE_CLASS),
     },
     verdict: Verdict::Incompatible,
     fires: unsupported_writer_features,
@@ -177,7 +185,7 @@ pub(super) static UNBACKFILL_MEETS_BACKFILL: Rule = Rule {
         check: "unbackfill-meets-backfill",
         sentence: "ours takes row ids away while landed gave them",
         advice: "run one of the two again when the other is done",
-        error_class: None,
+        error_class: Some("DELTA_ROW_TRACKING_BACKFILL_RUNNING_CONCURRENTLY_WITH_UNBACKFILL"),
     },
     verdict: Verdict::Retryable,
     fires: |ours, landed| (&*ours.operation == UNBACKFILL && &*landed.operation == BACKFILL).then(|| text(BACKFILL)),
@@ -231,6 +239,18 @@ pub(super) static ADDED_FILES_NOT_BLIND: Rule = Rule {
     },
     verdict: Verdict::Retryable,
     fires: |ours, landed| if counts_at_write_serializable(ours, landed) { added_files(ours, landed) } else { None },
+};
+
+/// Landed calls itself blind and is not; what it added counts, after what Spark checks.
+pub(super) static ADDED_FILES_FALSELY_BLIND: Rule = Rule {
+    reason: Reason {
+        check: "added-files-falsely-blind",
+        sentence: "landed added files to what ours read; it calls itself a blind append, but it also removes",
+        advice: "read the newest version and plan again; have the other writer correct its isBlindAppend flag",
+        error_class: Some("DELTA_CONCURRENT_APPEND"),
+    },
+    verdict: Verdict::Retryable,
+    fires: |ours, landed| if falsely_blind(landed) { added_files(ours, landed) } else { None },
 };
 
 /// Landed removes what ours read.

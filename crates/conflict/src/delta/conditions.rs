@@ -10,6 +10,13 @@ pub(super) const BACKFILL: &str = "ROW TRACKING BACKFILL";
 /// The operation that takes row ids away.
 pub(super) const UNBACKFILL: &str = "ROW TRACKING UNBACKFILL";
 
+/// Spark's class for protocol versions that are not supported.
+pub(super) const VERSION_CLASS: &str = "DELTA_INVALID_PROTOCOL_VERSION";
+/// Spark's class for reader features that are not supported.
+pub(super) const READ_CLASS: &str = "DELTA_UNSUPPORTED_FEATURES_FOR_READ";
+/// Spark's class for writer features that are not supported.
+pub(super) const WRITE_CLASS: &str = "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE";
+
 /// How many files a message names.
 const FILES_NAMED_MAX: usize = 6;
 
@@ -17,35 +24,34 @@ pub(super) fn text(words: &str) -> Evidence {
     Evidence::Text(words.to_owned())
 }
 
-pub(super) fn unsupported_version(_: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
-    let change = landed.protocol.as_ref()?;
-    match &change.access {
+/// Spark's error class and the place where a protocol cannot be read or written.
+pub(super) fn unusable(state: &ProtocolState, access: &ProtocolAccess) -> Option<(&'static str, Evidence)> {
+    match access {
+        ProtocolAccess::Usable => None,
         ProtocolAccess::UnsupportedVersion => {
-            let ProtocolState { reader_version, writer_version, .. } = &change.state;
-            Some(text(&format!("reader version {reader_version}, writer version {writer_version}")))
+            let ProtocolState { reader_version, writer_version, .. } = state;
+            Some((VERSION_CLASS, text(&format!("reader version {reader_version}, writer version {writer_version}"))))
         }
-        ProtocolAccess::Usable
-        | ProtocolAccess::UnsupportedReaderFeatures(_)
-        | ProtocolAccess::UnsupportedWriterFeatures(_) => None,
+        ProtocolAccess::UnsupportedReaderFeatures(names) => Some((READ_CLASS, text(&names.join(", ")))),
+        ProtocolAccess::UnsupportedWriterFeatures(names) => Some((WRITE_CLASS, text(&names.join(", ")))),
     }
+}
+
+pub(super) fn unsupported_version(_: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
+    unusable_as(landed, VERSION_CLASS)
 }
 
 pub(super) fn unsupported_reader_features(_: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
-    match &landed.protocol.as_ref()?.access {
-        ProtocolAccess::UnsupportedReaderFeatures(names) => Some(text(&names.join(", "))),
-        ProtocolAccess::Usable | ProtocolAccess::UnsupportedVersion | ProtocolAccess::UnsupportedWriterFeatures(_) => {
-            None
-        }
-    }
+    unusable_as(landed, READ_CLASS)
 }
 
 pub(super) fn unsupported_writer_features(_: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
-    match &landed.protocol.as_ref()?.access {
-        ProtocolAccess::UnsupportedWriterFeatures(names) => Some(text(&names.join(", "))),
-        ProtocolAccess::Usable | ProtocolAccess::UnsupportedVersion | ProtocolAccess::UnsupportedReaderFeatures(_) => {
-            None
-        }
-    }
+    unusable_as(landed, WRITE_CLASS)
+}
+
+fn unusable_as(landed: &DeltaFacts, class: &str) -> Option<Evidence> {
+    let change = landed.protocol.as_ref()?;
+    unusable(&change.state, &change.access).filter(|(found, _)| *found == class).map(|(_, evidence)| evidence)
 }
 
 pub(super) fn feature_dropped(ours: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
@@ -92,9 +98,15 @@ pub(super) fn same_application(ours: &DeltaFacts, landed: &DeltaFacts) -> Option
     shared.next().map(|id| Evidence::Register(Register::Application(Arc::clone(id))))
 }
 
-/// Whether landed's files count at `WriteSerializable`: a blind append does not, unless ours changes metadata.
+/// Whether landed's files count at `WriteSerializable`: those of a commit that calls itself blind do not, unless ours
+/// changes metadata.
 pub(super) fn counts_at_write_serializable(ours: &DeltaFacts, landed: &DeltaFacts) -> bool {
-    ours.metadata.is_some() || !landed.landed_blind()
+    ours.metadata.is_some() || landed.declared_blind != Some(true)
+}
+
+/// Whether landed calls itself blind although it does more than add.
+pub(super) fn falsely_blind(landed: &DeltaFacts) -> bool {
+    landed.declared_blind == Some(true) && !landed.landed_blind()
 }
 
 pub(super) fn added_files(ours: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
@@ -118,7 +130,7 @@ pub(super) fn unreadable_partition_value(ours: &DeltaFacts, landed: &DeltaFacts)
         return None;
     }
     let filters = filters_of(ours);
-    landed.added.iter().find_map(|file| {
+    apart(landed).find_map(|file| {
         filters.iter().find_map(|filter| match filter.holds(&PartitionRow { ours, file }) {
             Holds::Failed(failure) => Some(text(&format!("{}: {failure}", file.unit))),
             Holds::Possibly | Holds::No => None,
@@ -134,6 +146,14 @@ fn looks_at_added(ours: &DeltaFacts, landed: &DeltaFacts) -> bool {
 
 fn filters_of(ours: &DeltaFacts) -> Vec<Widened<'_>> {
     ours.footprint.predicates.iter().map(|read| Widened::of(&read.partition)).collect()
+}
+
+/// Landed's added files, one of each run in the same partition: the others would be judged alike.
+fn apart(landed: &DeltaFacts) -> impl Iterator<Item = &DeltaFile> {
+    let before = std::iter::once(None).chain(landed.added.iter().map(Some));
+    let firsts =
+        before.zip(&landed.added).filter(|(before, file)| before.is_none_or(|b| b.partition != file.partition));
+    firsts.map(|(_, file)| file)
 }
 
 /// The partition values of a landed file, read with the types of the table that ours read.
@@ -174,12 +194,15 @@ pub(super) fn removed_twice(ours: &DeltaFacts, landed: &DeltaFacts) -> Option<Ev
     met_files(met, ours, ours)
 }
 
-/// One file is named with its partition; of several the names say more.
+/// The files by name; where partitions tell more, the first with its partition.
 fn met_files(met: Vec<UnitId>, holder: &DeltaFacts, ours: &DeltaFacts) -> Option<Evidence> {
-    match met.as_slice() {
-        [] => None,
-        [unit] => Some(located(unit, file_of(holder, unit), ours)),
-        _ => Some(Evidence::Units(met)),
+    let first = met.first()?;
+    match located(first, file_of(holder, first), ours) {
+        Evidence::Text(place) if met.len() > 1 => Some(Evidence::Text(format!("{place} and more files"))),
+        Evidence::Text(place) => Some(Evidence::Text(place)),
+        Evidence::Units(_) | Evidence::Rows(_, _) | Evidence::Register(_) | Evidence::Fields(_) => {
+            Some(Evidence::Units(met))
+        }
     }
 }
 

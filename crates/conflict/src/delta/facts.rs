@@ -1,7 +1,8 @@
 //! What Delta's rules need of one transaction.
 
 use super::{
-    InvalidLevel, IsolationLevel, LEVEL_PROPERTY, MetadataChange, MetadataState, ProtocolChange, ProtocolState,
+    InvalidLevel, IsolationLevel, LEVEL_PROPERTY, MetadataChange, MetadataState, ProtocolAccess, ProtocolChange,
+    ProtocolState,
 };
 use lakebed_transaction::{ColumnType, DeltaKind, Footprint, UnitId};
 use std::collections::BTreeSet;
@@ -67,6 +68,8 @@ pub struct DeltaFacts {
 pub struct TableState {
     /// The protocol.
     pub protocol: ProtocolState,
+    /// Whether a table of that protocol can be read and written; where it cannot, nothing can be committed.
+    pub access: ProtocolAccess,
     /// The metadata.
     pub metadata: MetadataState,
     /// The partition columns of the version that was read, in order; empty: unpartitioned.
@@ -154,6 +157,7 @@ impl DeltaFacts {
     pub fn follow(&mut self, landed: &Self) {
         if let Some(change) = &landed.protocol {
             self.table.protocol = change.state.clone();
+            self.table.access = change.access.clone();
         }
         if let Some(change) = &landed.metadata
             && !change.identity_only

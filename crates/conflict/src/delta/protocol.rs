@@ -26,9 +26,10 @@ pub struct ProtocolChange {
 }
 
 /// Whether a protocol can be read and written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ProtocolAccess {
     /// It can.
+    #[default]
     Usable,
     /// A version is above what is known, or the versions and feature lists contradict each other.
     UnsupportedVersion,

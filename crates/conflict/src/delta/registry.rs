@@ -40,12 +40,15 @@ impl DeltaPolicy {
     }
 
     /// The level at which ours is checked: the policy's own, else the table's; a commit that changes no data is checked
-    /// a level down.
+    /// a level down, and a bulk commit, which is not checked at all, says `Serializable`.
     ///
     /// # Errors
     /// When the table's level text names no level. That stands in the way of every commit, whatever the policy.
     pub fn effective_level(self, ours: &DeltaFacts) -> Result<IsolationLevel, InvalidLevel> {
         let of_table = ours.level()?;
+        if ours.large {
+            return Ok(IsolationLevel::Serializable);
+        }
         let level = match self {
             Self::TableLevel => of_table,
             Self::Serializable => IsolationLevel::Serializable,
@@ -55,10 +58,11 @@ impl DeltaPolicy {
         Ok(level.effective(ours))
     }
 
-    /// Judges ours before anything landed: whether it can be committed at all.
+    /// Judges ours before anything landed: whether it can be committed at all, which an unusable level text and a
+    /// protocol that cannot be read or written prevent.
     pub fn judge_alone(self, ours: &DeltaFacts) -> Judgement {
         match self.effective_level(ours) {
-            Ok(_) => rules::judge_alone(ours),
+            Ok(_) => rules::unusable_protocol(ours).unwrap_or_else(Judgement::clear),
             Err(invalid) => rules::invalid_level(&invalid),
         }
     }
@@ -67,6 +71,7 @@ impl DeltaPolicy {
     /// [`DeltaFacts::follow`] comes before the next.
     pub fn judge(self, ours: &DeltaFacts, landed: &DeltaFacts) -> Judgement {
         match self.effective_level(ours) {
+            Ok(_) if rules::unusable_protocol(ours).is_some() => self.judge_alone(ours),
             Ok(level) => table_of(level).judge((ours.kind.index(), ours), (landed.kind.index(), landed)),
             Err(invalid) => rules::invalid_level(&invalid),
         }

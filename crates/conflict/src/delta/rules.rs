@@ -4,9 +4,10 @@
 //! cells is whether ours must be rewritten to follow.
 
 use super::checks::{self as check, Rule};
+use super::conditions::unusable;
 use super::{DeltaFacts, InvalidLevel};
 use crate::{Cell, Policy, Row};
-use lakebed_transaction::{DeltaKind, Evidence, Judgement, Verdict};
+use lakebed_transaction::{DeltaKind, Evidence, Judgement, Reason, Verdict};
 
 type Table = Policy<DeltaFacts, { DeltaKind::COUNT }>;
 
@@ -58,6 +59,7 @@ pub(crate) static WRITE_SERIALIZABLE: Table = Policy {
         &check::ADDED_FILES_NOT_BLIND,
         &check::REMOVED_WHAT_WAS_READ,
         &check::REMOVED_TWICE,
+        &check::ADDED_FILES_FALSELY_BLIND,
     ],
     rows: ROWS,
 }
@@ -115,7 +117,13 @@ pub(crate) fn invalid_level(invalid: &InvalidLevel) -> Judgement {
     Judgement::by(Verdict::Incompatible, check::INVALID_LEVEL, Some(Evidence::Text(format!("'{}'", invalid.text))))
 }
 
-/// Whether ours can be committed where nothing landed: its own table must be usable.
-pub(crate) fn judge_alone(_ours: &DeltaFacts) -> Judgement {
-    Judgement::clear()
+/// A protocol of ours that cannot be read or written, its own or its table's, stands in the way of every commit.
+pub(crate) fn unusable_protocol(ours: &DeltaFacts) -> Option<Judgement> {
+    let unusable = |state, access| {
+        let (class, evidence) = unusable(state, access)?;
+        let reason = Reason { error_class: Some(class), ..check::UNUSABLE_PROTOCOL };
+        Some(Judgement::by(Verdict::Incompatible, reason, Some(evidence)))
+    };
+    let own = ours.protocol.as_ref().and_then(|change| unusable(&change.state, &change.access));
+    own.or_else(|| unusable(&ours.table.protocol, &ours.table.access))
 }

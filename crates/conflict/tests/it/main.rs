@@ -1,4 +1,5 @@
 //! Integration tests of `lakebed-conflict`.
 
 mod delta;
+mod eval;
 mod lance;
