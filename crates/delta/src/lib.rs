@@ -2,6 +2,7 @@
 
 pub mod action;
 mod checkpoint;
+mod commit;
 mod error;
 mod interval;
 pub mod partition;
@@ -13,6 +14,7 @@ pub mod stats;
 mod time_text;
 
 pub use checkpoint::{CheckpointFile, write_checkpoint};
+pub use commit::{DeltaFormat, Landed, Pending, Reads, Transaction};
 pub use error::DeltaError;
 pub use protocol::{READER_FEATURES, READER_VERSION_MAX, WRITER_FEATURES, WRITER_VERSION_MAX};
 pub use snapshot::{Core, Hint, Load, LoadStep, Snapshot};

@@ -32,6 +32,8 @@ pub struct Core {
     pub domains: Arc<BTreeMap<Arc<str>, DomainMetadata>>,
     /// The version's own timestamp, in milliseconds since 1970, where it has one.
     pub in_commit_timestamp_ms: Option<i64>,
+    /// When its commit says that it was made, in milliseconds since 1970: its own timestamp, else its writer's clock.
+    pub committed_ms: Option<i64>,
 }
 
 impl Core {
@@ -51,6 +53,7 @@ impl Core {
             txns: Arc::new(txns),
             domains: Arc::new(domains),
             in_commit_timestamp_ms: None,
+            committed_ms: None,
         };
         core.set_metadata(metadata)?;
         core.set_timestamp(info);

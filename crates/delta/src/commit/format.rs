@@ -1,0 +1,178 @@
+//! Delta's part in the commit machine.
+
+use super::pending::Pending;
+use super::{facts, rebase, render};
+use crate::action::{Action, CommitInfo, parse_actions};
+use bytes::Bytes;
+use lakebed_commit::{
+    EntryRef, Fetched, Finished, Format, FormatError, Judged, Listed, Listing, ObjectName, Page, Parsed, Rebased,
+    Rendered,
+};
+use lakebed_conflict::delta::{DeltaFacts, DeltaPolicy, IsolationLevel, table_of};
+use lakebed_naming::Version;
+use lakebed_naming::delta::{LOG_FOLDER, LogName, commit_path, list_after};
+use lakebed_transaction::{Judgement, Reason, TransactionId, Verdict};
+
+/// Names per page of a listing: what object stores give at most.
+const PAGE_LIMIT: usize = 1000;
+
+/// Creating a table that is there.
+const TABLE_EXISTS: Reason = Reason {
+    check: "table-exists",
+    sentence: "ours creates the table, and the table exists",
+    advice: "open it, or choose another address",
+    error_class: Some("DELTA_TABLE_ALREADY_EXISTS"),
+};
+
+/// Delta's part in the commit machine. One value serves any number of commits under one policy.
+#[derive(Clone, Copy, Debug)]
+pub struct DeltaFormat {
+    policy: DeltaPolicy,
+}
+
+impl DeltaFormat {
+    /// The format under a policy.
+    #[must_use]
+    pub const fn new(policy: DeltaPolicy) -> Self {
+        Self { policy }
+    }
+}
+
+/// One commit that somebody landed, decoded.
+#[derive(Clone, Debug)]
+pub struct Landed {
+    version: Version,
+    actions: Vec<Action>,
+    facts: DeltaFacts,
+}
+
+impl Landed {
+    /// Decodes a commit.
+    ///
+    /// # Errors
+    /// The bytes are no commit.
+    pub fn parse(version: Version, bytes: &[u8]) -> Result<Self, crate::DeltaError> {
+        let actions = parse_actions(&commit_path(version), bytes)?;
+        let facts = facts::landed(&actions);
+        Ok(Self { version, actions, facts })
+    }
+
+    /// Its version.
+    #[must_use]
+    pub const fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Its actions, in order.
+    #[must_use]
+    pub fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    /// What the rules see of it.
+    #[must_use]
+    pub const fn facts(&self) -> &DeltaFacts {
+        &self.facts
+    }
+
+    /// Its provenance; with two of them, the first counts.
+    #[must_use]
+    pub fn info(&self) -> Option<&CommitInfo> {
+        self.actions.iter().find_map(|action| if let Action::CommitInfo(info) = action { Some(info) } else { None })
+    }
+}
+
+fn describe(facts: &DeltaFacts) -> String {
+    let name = if facts.operation.is_empty() { facts.kind.to_string() } else { facts.operation.to_string() };
+    let (added, removed) = (facts.added.len(), facts.removed.len());
+    match (added, removed) {
+        (0, 0) => name,
+        (_, _) => format!("{name} (+{added} −{removed} files)"),
+    }
+}
+
+impl Format for DeltaFormat {
+    type Pending = Pending;
+    type Landed = Landed;
+
+    fn transaction_id<'a>(&self, pending: &'a Pending) -> &'a TransactionId {
+        &pending.transaction.id
+    }
+
+    fn policy(&self) -> String {
+        match self.policy {
+            DeltaPolicy::TableLevel => self.policy.name().to_owned(),
+            DeltaPolicy::Serializable => table_of(IsolationLevel::Serializable).label(),
+            DeltaPolicy::WriteSerializable => table_of(IsolationLevel::WriteSerializable).label(),
+            DeltaPolicy::Snapshot => table_of(IsolationLevel::SnapshotIsolation).label(),
+        }
+    }
+
+    fn describe_ours(&self, pending: &Pending) -> String {
+        describe(&pending.facts)
+    }
+
+    fn describe_landed(&self, landed: &Landed) -> String {
+        describe(&landed.facts)
+    }
+
+    fn first_version(&self) -> Version {
+        Version::new(0)
+    }
+
+    fn lists_first(&self) -> bool {
+        false
+    }
+
+    fn entry_name(&self, version: Version) -> ObjectName {
+        ObjectName::new(commit_path(version))
+    }
+
+    fn listing(&self, above: Option<Version>) -> Listing {
+        let after = above.and_then(Version::next).map(|next| ObjectName::new(list_after(next)));
+        Listing { prefix: ObjectName::new(LOG_FOLDER), after, limit: PAGE_LIMIT }
+    }
+
+    fn read_page(&self, above: Option<Version>, page: &[Listed], limit: usize) -> Result<Page, FormatError> {
+        let entry = |listed: &Listed| {
+            let name = listed.name.as_str().strip_prefix(LOG_FOLDER)?.strip_prefix('/')?;
+            let LogName::Commit(version) = LogName::parse(name) else { return None };
+            above.is_none_or(|above| version > above).then_some(EntryRef { version, modified_ms: listed.modified_ms })
+        };
+        Ok(Page { entries: page.iter().filter_map(entry).collect(), complete: page.len() < limit })
+    }
+
+    fn render(&self, pending: &mut Pending, at: Version, now_ms: u64) -> Result<Rendered, FormatError> {
+        Ok(Rendered { side: Vec::new(), entry: render::render(pending, self.policy, at, now_ms)? })
+    }
+
+    fn parse(&self, at: Version, bytes: &Bytes, _fetched: &Fetched) -> Result<Parsed<Landed>, FormatError> {
+        Ok(Parsed::Done(Landed::parse(at, bytes)?))
+    }
+
+    fn landed_transaction_id(&self, landed: &Landed) -> Option<TransactionId> {
+        landed.info().and_then(CommitInfo::transaction_id).filter(|id| !id.is_empty()).map(TransactionId::new)
+    }
+
+    fn is_ours(&self, pending: &Pending, landed: &Landed) -> bool {
+        rebase::is_ours(pending, landed)
+    }
+
+    fn judge(&self, pending: &Pending, landed: &Landed, _fetched: &Fetched) -> Result<Judged, FormatError> {
+        if pending.core.is_none() {
+            return Ok(Judged::Verdict(Judgement::by(Verdict::Incompatible, TABLE_EXISTS, None)));
+        }
+        Ok(Judged::Verdict(self.policy.judge(&pending.facts, &landed.facts)))
+    }
+
+    fn rebase(&self, pending: &mut Pending, landed: &Landed, _fetched: &Fetched) -> Result<Rebased, FormatError> {
+        rebase::follow(pending, landed)?;
+        Ok(Rebased::Done)
+    }
+
+    fn finish(&self, pending: &mut Pending, _fetched: &Fetched) -> Result<Finished, FormatError> {
+        // What landed may have brought a protocol or properties under which ours cannot be written.
+        pending.check()?;
+        Ok(Finished::Ready)
+    }
+}
