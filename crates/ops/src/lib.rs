@@ -1,1 +1,22 @@
-//! Statements turned into files, a footprint and a transaction.
+//! Statements turned into data files, a footprint and a transaction.
+//!
+//! A statement is planned on one version ([`SnapshotView`]): it reads what it must, writes new data files, and records what
+//! it read and what it changes in a [`Plan`]. [`delta`] turns a plan into the actions of a Delta commit. Committing is the
+//! facade's business; a plan that is never committed leaves files that no version names.
+
+mod append;
+mod create;
+mod delete;
+pub mod delta;
+mod error;
+mod plan;
+mod rows;
+mod scan;
+mod view;
+
+pub use append::{Batches, OverwriteScope, append, candidates, delete, overwrite};
+pub use create::{TableDefinition, delta_definition};
+pub use error::OpsError;
+pub use plan::{NewFile, Plan};
+pub use scan::Scan;
+pub use view::{Deleted, SnapshotView, ViewFile};

@@ -1,0 +1,39 @@
+//! Errors of planning a statement.
+
+use lakebed_data::DataError;
+use lakebed_delta::DeltaError;
+use lakebed_storage::StoreError;
+
+/// A statement could not be planned. Nothing was committed; data files that were written for it are named by nobody and a
+/// vacuum removes them.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpsError {
+    /// The store could not be asked, or refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Rows could not be read, computed or written.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The table's log holds something that does not fit.
+    #[error(transparent)]
+    Delta(#[from] DeltaError),
+    /// The table needs a feature that row statements do not have.
+    #[error("the table needs {feature}, which {statement} does not support here; {advice}")]
+    Unsupported {
+        /// The feature, by the format's name.
+        feature: String,
+        /// The statement.
+        statement: &'static str,
+        /// What to do.
+        advice: String,
+    },
+    /// The statement does not fit the table.
+    #[error("{problem}; {advice}")]
+    Invalid {
+        /// What does not fit.
+        problem: String,
+        /// What to do.
+        advice: String,
+    },
+}
