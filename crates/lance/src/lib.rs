@@ -14,6 +14,7 @@
 //! Sources: the Lance table format's specification pages, and what released Lance clients read and write.
 
 pub mod build;
+mod coverage;
 pub mod deletion;
 mod facts;
 pub mod flags;

@@ -55,6 +55,7 @@ pub(crate) fn follow(pending: &mut Pending, landed: &Landed) -> Result<(), Lance
             }
         }
     }
+    crate::coverage::follow(&mut pending.message, landed);
     pending.base = Some(Arc::clone(&landed.snapshot));
     Ok(())
 }

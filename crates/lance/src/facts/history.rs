@@ -8,6 +8,7 @@ use crate::proto::table::{DataFragment, FragmentReuseIndexDetails};
 use crate::{Snapshot, index};
 use lakebed_conflict::lance::{RewriteFacts, RewriteGroup};
 use prost::Message;
+use std::collections::BTreeSet;
 
 /// Whether the version records fragment reuse with tagged transitions.
 pub(super) fn is_tagged(snapshot: &Snapshot) -> bool {
@@ -20,7 +21,11 @@ pub(super) fn rewrite(rewrite: &Rewrite, after: Option<&Snapshot>) -> RewriteFac
     let groups: Vec<(&[DataFragment], &[DataFragment])> = if rewrite.groups.is_empty() {
         vec![(&rewrite.old_fragments, &rewrite.new_fragments)]
     } else {
-        rewrite.groups.iter().map(|Group { old_fragments, new_fragments }| (&old_fragments[..], &new_fragments[..])).collect()
+        rewrite
+            .groups
+            .iter()
+            .map(|Group { old_fragments, new_fragments }| (&old_fragments[..], &new_fragments[..]))
+            .collect()
     };
     let groups = groups.into_iter().map(|(old, new)| {
         let ids = |fragments: &[DataFragment]| fragments.iter().map(|fragment| fragment.id).collect::<Vec<_>>();
@@ -41,6 +46,29 @@ fn record(snapshot: &Snapshot) -> Option<InlineContent> {
         Content::Inline(content) => Some(content),
         Content::External(_) => None,
     }
+}
+
+/// These fragments, and those that they were compacted from as far as the version's record goes.
+pub(crate) fn rewritten_from(snapshot: &Snapshot, mut fragments: BTreeSet<u64>) -> BTreeSet<u64> {
+    let Some(record) = record(snapshot) else { return fragments };
+    let untagged = record.legacy_versions.iter().flat_map(|version| &version.groups);
+    let groups: Vec<_> = untagged
+        .map(|group| (&group.old_fragments, &group.new_fragments))
+        .chain(record.transitions.iter().map(|transition| (&transition.sources, &transition.destinations)))
+        .collect();
+    // Each round takes in the sources of at least one more group, so there are no more rounds than groups.
+    for _ in 0..groups.len() {
+        let before = fragments.len();
+        for (old, new) in &groups {
+            if new.iter().any(|digest| fragments.contains(&digest.id)) {
+                fragments.extend(old.iter().map(|digest| digest.id));
+            }
+        }
+        if fragments.len() == before {
+            break;
+        }
+    }
+    fragments
 }
 
 fn holds(record: &InlineContent, old: &[u64]) -> bool {

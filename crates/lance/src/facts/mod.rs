@@ -5,6 +5,8 @@ mod indices;
 mod maps;
 mod units;
 
+pub(crate) use history::rewritten_from;
+
 use crate::Snapshot;
 use crate::proto::file::Field;
 use crate::proto::table::transaction::{KeyExistenceFilter, Operation, UpdateMode as Mode, key_existence_filter};

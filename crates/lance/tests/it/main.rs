@@ -2,6 +2,7 @@
 
 mod common;
 mod conflicts;
+mod coverage;
 mod damage;
 mod deletion;
 mod fixtures;
