@@ -18,18 +18,13 @@ impl<F: 'static, const N: usize> Policy<F, N> {
             }
             out.push('\n');
         }
-        let _ =
-            writeln!(out, "| ours ↓ landed → |{}", K::ALL.iter().fold(String::new(), |s, k| s + " " + k.name() + " |"));
-        let _ = writeln!(out, "|---|{}", "---|".repeat(N));
-        for (kind, row) in K::ALL.iter().zip(&self.rows) {
-            let cells = row.cells.iter().fold(String::new(), |s, cell| s + " " + &cell_text(cell, &mut notes) + " |");
-            let _ = writeln!(out, "| **{}** |{cells}", kind.name());
+        let table = self.table(K::ALL, &mut notes);
+        match only_text(&table) {
+            Some(text) => {
+                let _ = writeln!(out, "Then, whatever the two operations are: {text}.");
+            }
+            None => out.push_str(&printed(K::ALL, &table)),
         }
-        out.push_str(
-            "\n`·` compatible, `R` retryable, `I` incompatible, `?` unspecified and refused. A number is a line below: beside a letter \
-             the reason of a fixed verdict, else a condition; conditions stand in the order in which they are asked, \
-             and where none holds the letter after them counts, or the pair is compatible.\n",
-        );
         if !notes.0.is_empty() {
             out.push('\n');
         }
@@ -38,10 +33,39 @@ impl<F: 'static, const N: usize> Policy<F, N> {
         }
         out
     }
+
+    /// The cells' texts, row by row.
+    fn table<K: Kind>(&self, kinds: &[K], notes: &mut Notes) -> Vec<Vec<String>> {
+        let rows = self.rows.iter().take(kinds.len());
+        rows.map(|row| row.cells.iter().map(|cell| cell_text(cell, notes)).collect()).collect()
+    }
+}
+
+/// The text of all cells where they are alike.
+fn only_text(table: &[Vec<String>]) -> Option<&str> {
+    let first = table.first()?.first()?;
+    table.iter().flatten().all(|text| text == first).then_some(first)
+}
+
+fn printed<K: Kind>(kinds: &[K], table: &[Vec<String>]) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "| ours ↓ landed → |{}", kinds.iter().fold(String::new(), |s, k| s + " " + k.name() + " |"));
+    let _ = writeln!(out, "|---|{}", "---|".repeat(kinds.len()));
+    for (kind, row) in kinds.iter().zip(table) {
+        let _ =
+            writeln!(out, "| **{}** |{}", kind.name(), row.iter().fold(String::new(), |s, text| s + " " + text + " |"));
+    }
+    out.push_str(
+        "\n`·` compatible, `R` retryable, `I` incompatible, `?` unspecified and refused. A number is a line below: beside a letter \
+         the reason of a fixed verdict, else a condition; conditions stand in the order in which they are asked, \
+         and where none holds the letter after them counts, or the pair is compatible.\n",
+    );
+    out
 }
 
 fn note(verdict: Verdict, reason: &Reason) -> String {
-    format!("`{}` → {verdict}: {}; advice: {}", reason.check, reason.sentence, reason.advice)
+    let class = reason.error_class.map_or_else(String::new, |class| format!(" (`{class}`)"));
+    format!("`{}` → {verdict}{class}: {}; advice: {}", reason.check, reason.sentence, reason.advice)
 }
 
 /// What decides in the table, each once, in order of first mention.

@@ -3,9 +3,9 @@
 use super::DeltaFacts;
 use super::conditions::{
     BACKFILL, READ_CLASS, UNBACKFILL, VERSION_CLASS, WRITE_CLASS, added_files, adopted_metadata,
-    counts_at_write_serializable, falsely_blind, feature_dropped, metadata_changed, protocol_when_written,
-    removed_twice, removed_what_was_read, same_application, same_domain, stamps_commits, text,
-    unreadable_partition_value, unsupported_reader_features, unsupported_version, unsupported_writer_features,
+    counts_at_write_serializable, falsely_blind, feature_dropped, metadata_changed, numbers_rows, removed_twice,
+    removed_what_was_read, same_application, same_domain, stamps_commits, text, unreadable_partition_value,
+    unsupported_reader_features, unsupported_version, unsupported_writer_features,
 };
 use crate::Check;
 use lakebed_transaction::{Evidence, Reason, Register, Verdict};
@@ -310,7 +310,7 @@ pub(super) static RENUMBERS_ROWS: Rule = Rule {
         error_class: None,
     },
     verdict: Verdict::Rebase,
-    fires: |ours, landed| protocol_when_written(ours, landed).supports("rowTracking").then(|| text("row ids")),
+    fires: |ours, landed| numbers_rows(ours, landed).then(|| text("row ids")),
 };
 
 /// The commit timestamp moves.

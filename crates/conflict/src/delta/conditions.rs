@@ -76,14 +76,25 @@ fn metadata_difference(ours: &DeltaFacts, landed: &DeltaFacts) -> Option<Metadat
 }
 
 /// The protocol in force when ours follows landed.
-pub(super) fn protocol_when_written<'a>(ours: &'a DeltaFacts, landed: &'a DeltaFacts) -> &'a ProtocolState {
+fn protocol_when_written<'a>(ours: &'a DeltaFacts, landed: &'a DeltaFacts) -> &'a ProtocolState {
     ours.protocol.as_ref().or(landed.protocol.as_ref()).map_or(&ours.table.protocol, |change| &change.state)
 }
 
+/// Whether ours gives row ids when it follows landed: the feature is there and not suspended.
+pub(super) fn numbers_rows(ours: &DeltaFacts, landed: &DeltaFacts) -> bool {
+    protocol_when_written(ours, landed).supports("rowTracking")
+        && !switched_on(ours, landed, "delta.rowTrackingSuspended")
+}
+
 pub(super) fn stamps_commits(ours: &DeltaFacts, landed: &DeltaFacts) -> bool {
+    switched_on(ours, landed, "delta.enableInCommitTimestamps")
+}
+
+/// Whether a property is true in the metadata in force when ours follows landed.
+fn switched_on(ours: &DeltaFacts, landed: &DeltaFacts, key: &str) -> bool {
     let adopted = landed.metadata.as_ref().filter(|_| adopted_metadata(ours, landed));
     let metadata = adopted.map_or_else(|| ours.own_metadata(), |change| &change.state);
-    metadata.configuration.get("delta.enableInCommitTimestamps").is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    metadata.configuration.get(key).is_some_and(|value| value.eq_ignore_ascii_case("true"))
 }
 
 pub(super) fn same_domain(ours: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {

@@ -26,8 +26,23 @@ pub fn partitions_in(partitions: &[Vec<PartitionText>], columns: &[PartitionColu
     let one = |partition: &Vec<PartitionText>| {
         partition.iter().filter_map(|(name, text)| value_equals(name, text.as_deref(), columns)).reduce(Expr::and)
     };
-    let all = partitions.iter().map(|partition| one(partition).unwrap_or_else(Expr::always));
-    all.reduce(|a, b| a.binary(BinaryOp::Or, b)).unwrap_or(Expr::Literal(Scalar::Boolean(false)))
+    any_of(partitions.iter().map(|partition| one(partition).unwrap_or_else(Expr::always)).collect())
+}
+
+/// The disjunction as a balanced tree, so that its depth stays small however many partitions there are.
+fn any_of(mut terms: Vec<Expr>) -> Expr {
+    while terms.len() > 1 {
+        let mut rest = terms.into_iter();
+        let mut paired = Vec::new();
+        while let Some(a) = rest.next() {
+            paired.push(match rest.next() {
+                Some(b) => a.binary(BinaryOp::Or, b),
+                None => a,
+            });
+        }
+        terms = paired;
+    }
+    terms.pop().unwrap_or(Expr::Literal(Scalar::Boolean(false)))
 }
 
 fn value_equals(name: &str, text: Option<&str>, columns: &[PartitionColumn]) -> Option<Expr> {

@@ -98,8 +98,7 @@ fn at_depth<C: Columns + ?Sized>(expr: &Expr, row: &C, depth: usize) -> Value {
         Expr::Literal(scalar) => Value::Known(scalar.clone()),
         Expr::Unary(UnaryOp::Not, x) => not(of(x)),
         Expr::Unary(UnaryOp::Negate, x) => map(of(x), |value| arithmetic::negate(&value)),
-        Expr::Binary(BinaryOp::And, a, b) => and(of(a), || of(b)),
-        Expr::Binary(BinaryOp::Or, a, b) => or(of(a), || of(b)),
+        Expr::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => chain(*op, a, b, &of),
         Expr::Binary(op, a, b) => binary(*op, a, b, &of),
         Expr::IsNull { operand, negated } => map(of(operand), |value| Value::boolean(value.is_null() != *negated)),
         Expr::In { operand, list, negated } => {
@@ -252,9 +251,22 @@ fn binary(op: BinaryOp, a: &Expr, b: &Expr, of: &dyn Fn(&Expr) -> Value) -> Valu
             }
             (a, b) => compare(&a, &b, Ordering::is_eq),
         },
-        BinaryOp::And => and(of(a), || of(b)),
-        BinaryOp::Or => or(of(a), || of(b)),
+        BinaryOp::And | BinaryOp::Or => chain(op, a, b, of),
     }
+}
+
+/// A chain of one junction, which parsers nest to the left as deep as it is long: taken term by term.
+fn chain(op: BinaryOp, a: &Expr, b: &Expr, of: &dyn Fn(&Expr) -> Value) -> Value {
+    let mut terms = vec![b];
+    let mut first = a;
+    while let Expr::Binary(inner, left, right) = first
+        && *inner == op
+    {
+        terms.push(right);
+        first = left;
+    }
+    let decides = op == BinaryOp::Or;
+    terms.into_iter().rev().fold(truth(of(first)), |so_far, term| junction(so_far, || truth(of(term)), decides))
 }
 
 /// Equality, of row values component by component.

@@ -3,7 +3,7 @@
 
 use lakebed_conflict::eval::{Failure, Holds, Value, Widened, cast, evaluate};
 use lakebed_sql::parse_expression;
-use lakebed_transaction::{ColumnType, Expr, Scalar, UnaryOp};
+use lakebed_transaction::{BinaryOp, ColumnType, Expr, Scalar, UnaryOp};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -200,6 +200,14 @@ fn deep_nesting_cannot_be_bounded() {
     while let Expr::Unary(_, inner) = deep {
         deep = *inner;
     }
+}
+
+#[test]
+fn long_chains_are_bounded_all_the_same() {
+    let term = |at: i64| Expr::column("i").binary(BinaryOp::Equal, Expr::Literal(Scalar::Int(at)));
+    let chain = (100..1_000).map(term).reduce(|a, b| a.binary(BinaryOp::Or, b)).unwrap();
+    assert_eq!(evaluate(&chain, &row), Value::boolean(false));
+    assert_eq!(evaluate(&chain.binary(BinaryOp::Or, term(3)), &row), Value::boolean(true));
 }
 
 proptest! {

@@ -1,10 +1,12 @@
 //! Level texts, the step down, and the policies by name.
 
-use lakebed_conflict::delta::{DeltaFacts, DeltaFile, DeltaPolicy, IsolationLevel, MetadataChange, MetadataState};
-use lakebed_transaction::{UnitId, Verdict};
+use lakebed_conflict::delta::{
+    DeltaFacts, DeltaFile, DeltaPolicy, IsolationLevel, MetadataChange, MetadataState, table_of,
+};
+use lakebed_transaction::{DeltaKind, UnitId, Verdict};
 use std::sync::Arc;
 
-fn table_of(level: &str) -> DeltaFacts {
+fn at_level(level: &str) -> DeltaFacts {
     let mut facts = DeltaFacts::default();
     facts.table.metadata = metadata(level);
     facts
@@ -38,7 +40,7 @@ fn texts_in_any_case_but_not_trimmed() {
 
 #[test]
 fn an_unusable_text_stands_in_the_way_of_everything() {
-    let mut ours = table_of("ReadCommitted");
+    let mut ours = at_level("ReadCommitted");
     for policy in DeltaPolicy::ALL {
         for answer in [policy.judge_alone(&ours), policy.judge(&ours, &DeltaFacts::default())] {
             assert_eq!(answer.verdict, Verdict::Incompatible, "{}", policy.name());
@@ -54,7 +56,7 @@ fn an_unusable_text_stands_in_the_way_of_everything() {
 fn no_data_is_checked_a_level_down() {
     use IsolationLevel::{Serializable, SnapshotIsolation, WriteSerializable};
     let effective = |level: &str, change: fn(&mut DeltaFacts)| {
-        let mut ours = table_of(level);
+        let mut ours = at_level(level);
         change(&mut ours);
         DeltaPolicy::TableLevel.effective_level(&ours).unwrap()
     };
@@ -90,10 +92,44 @@ fn policies_by_name() {
     ] {
         assert_eq!(DeltaPolicy::named(name), Some(policy));
         assert_eq!(policy.name(), name);
-        let mut ours = table_of("writeserializable");
+        let mut ours = at_level("writeserializable");
         ours.data_change = true;
         assert_eq!(policy.label(&ours), label);
     }
     assert_eq!(DeltaPolicy::named("Delta"), None);
     assert_eq!(DeltaPolicy::named("lance"), None);
+}
+
+#[test]
+fn print_as_markdown() {
+    let printed = |level| table_of(level).markdown::<DeltaKind>();
+    expect_test::expect_file!["../../../../../docs/rules/delta-serializable.md"]
+        .assert_eq(&printed(IsolationLevel::Serializable));
+    expect_test::expect_file!["../../../../../docs/rules/delta-write-serializable.md"]
+        .assert_eq(&printed(IsolationLevel::WriteSerializable));
+    expect_test::expect_file!["../../../../../docs/rules/delta-snapshot.md"]
+        .assert_eq(&printed(IsolationLevel::SnapshotIsolation));
+}
+
+/// The order in which Spark's own commits that break several rules at once are refused.
+#[test]
+fn checks_stand_in_the_order_of_spark() {
+    let order = [
+        "DELTA_CONCURRENT_WRITE",
+        "DELTA_INVALID_PROTOCOL_VERSION",
+        "DELTA_UNSUPPORTED_FEATURES_FOR_READ",
+        "DELTA_PROTOCOL_CHANGED",
+        "DELTA_METADATA_CHANGED",
+        "DELTA_CONCURRENT_TRANSACTION",
+        "DELTA_CONCURRENT_APPEND",
+        "DELTA_CONCURRENT_DELETE_READ",
+        "DELTA_CONCURRENT_DELETE_DELETE",
+    ];
+    for level in [IsolationLevel::Serializable, IsolationLevel::WriteSerializable] {
+        let classes: Vec<_> = table_of(level).first.iter().filter_map(|check| check.reason.error_class).collect();
+        let places = order.map(|class| classes.iter().position(|known| *known == class).expect(class));
+        assert!(places.is_sorted(), "{classes:?}");
+    }
+    let snapshot = table_of(IsolationLevel::SnapshotIsolation).first;
+    assert!(snapshot.iter().all(|check| check.reason.error_class != Some("DELTA_CONCURRENT_APPEND")));
 }

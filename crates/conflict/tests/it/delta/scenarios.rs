@@ -3,9 +3,9 @@
 use super::reader;
 use lakebed_conflict::delta::{
     DeltaFacts, DeltaFile, DeltaPolicy, MetadataChange, MetadataState, PartitionColumn, ProtocolAccess, ProtocolChange,
-    ProtocolState, TableState, operation_changes_data, split_read,
+    ProtocolState, TableState, operation_changes_data, partitions_in, split_read,
 };
-use lakebed_transaction::{Judgement, UnitId, Verdict};
+use lakebed_transaction::{ColumnType, Judgement, UnitId, Verdict};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -180,4 +180,25 @@ fn snapshot_lets_every_added_file_pass() {
             assert_eq!(spelled(&answer), verdict, "{}", scenario.title);
         }
     }
+}
+
+#[test]
+fn a_dynamic_overwrite_meets_its_own_partitions_only() {
+    let columns =
+        [PartitionColumn { name: Arc::from("p"), physical_name: Arc::from("c1"), column_type: ColumnType::Integer }];
+    let written: Vec<_> = (0..5_000).map(|at| vec![(Arc::from("P"), Some(Arc::from(at.to_string())))]).collect();
+    let mut ours = DeltaFacts { data_change: true, ..DeltaFacts::default() };
+    ours.footprint.predicates = vec![split_read(vec![partitions_in(&written, &columns)], &columns)];
+    ours.table.partition_columns = columns.to_vec();
+    let check = |text: Option<&str>| {
+        let partition = Some(vec![(Arc::from("c1"), text.map(Arc::from))]);
+        let file = DeltaFile { unit: UnitId::file("n"), partition, data_change: true };
+        let landed = DeltaFacts { added: vec![file], ..DeltaFacts::default() };
+        DeltaPolicy::Serializable.judge(&ours, &landed).reason.map(|reason| reason.check)
+    };
+    assert_eq!(check(Some("4999")), Some("added-files"));
+    assert_eq!(check(Some("007")), Some("added-files"));
+    assert_eq!(check(Some("5000")), None);
+    assert_eq!(check(None), None);
+    assert_eq!(check(Some("x")), Some("unreadable-partition-value"));
 }
