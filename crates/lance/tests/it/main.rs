@@ -1,5 +1,7 @@
 //! What this crate reads and writes, against tables that pylance wrote.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, like the tests")]
+
 mod common;
 mod conflicts;
 mod coverage;
