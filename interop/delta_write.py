@@ -26,7 +26,7 @@ from delta_table import SCHEMA, batch, content, scan, state
 def create(path, partitioned, configuration):
     """Creates an empty table."""
     by = ["w"] if partitioned else None
-    return DeltaTable.create(path, Schema.from_arrow(SCHEMA), partition_by=by, configuration=configuration)
+    return DeltaTable.create(path, Schema.from_arrow(SCHEMA), partition_by=by, configuration=configuration, raise_if_key_not_exists=False)
 
 
 class Mixed:
