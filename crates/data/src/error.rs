@@ -95,7 +95,9 @@ pub enum DataError {
         to: String,
     },
     /// NULLs where none may stand.
-    #[error("column {column} may not be NULL, but {count} rows are, the first at row {first_row} (from 0) of the batch")]
+    #[error(
+        "column {column} may not be NULL, but {count} rows are, the first at row {first_row} (from 0) of the batch"
+    )]
     NotNull {
         /// The column, nested fields with dots.
         column: String,

@@ -4,10 +4,11 @@
 //! |---|---|
 //! | translate a table's columns | [`arrow_schema`], [`columns_of`] |
 //! | bring rows to a table's columns, with NOT NULL enforced | [`align`] |
-//! | compute | [`evaluate`], [`filter_mask`], [`evaluate_scalar`] |
+//! | compute | [`evaluate`], [`evaluate_as`], [`filter_mask`], [`evaluate_scalar`] |
 //! | write | [`ParquetSink`] (files of a target size), [`write_parquet`] (one file) |
 //! | read | [`read_parquet`]: some columns, without deleted rows, with partition values and row positions |
 //! | read local files to write | [`open_source`], [`source_columns`] |
+//! | print rows | [`json_row`], [`Output`] |
 //! | statistics alone | [`Collector`] |
 //!
 //! The crate knows no log and no rule. I/O of tables goes through [`Store`](lakebed_storage::Store); Parquet's own
@@ -17,13 +18,15 @@ mod calendar;
 mod error;
 mod eval;
 mod number;
+mod output;
 mod read;
 mod schema;
 mod stats;
 mod write;
 
 pub use error::{DataError, EvalFailure};
-pub use eval::{evaluate, evaluate_scalar, filter_mask};
+pub use eval::{evaluate, evaluate_as, evaluate_scalar, filter_mask};
+pub use output::{Output, OutputKind, json_row, write_json_row};
 pub use read::{ParquetRows, ReadOptions, Rows, Source, open_source, read_parquet, source_columns};
 pub use schema::{align, arrow_schema, arrow_type, columns_of, constant, scalar_at};
 pub use stats::{Collector, StatsColumns, truncate_max, truncate_min};

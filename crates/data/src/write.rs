@@ -1,8 +1,8 @@
 //! Parquet files out of rows.
 
+use crate::DataError;
 use crate::schema::{align, arrow_schema};
 use crate::stats::{Collector, StatsColumns};
-use crate::DataError;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
@@ -192,7 +192,11 @@ fn close(open: Open) -> Result<WrittenFile, DataError> {
 ///
 /// # Errors
 /// As [`ParquetSink::write`].
-pub fn write_parquet(batches: &[RecordBatch], columns: &[Column], options: &WriteOptions) -> Result<WrittenFile, DataError> {
+pub fn write_parquet(
+    batches: &[RecordBatch],
+    columns: &[Column],
+    options: &WriteOptions,
+) -> Result<WrittenFile, DataError> {
     let mut sink = ParquetSink::new(columns, options.clone().with_target_size_bytes(usize::MAX))?;
     sink.open = Some(sink.begin()?);
     for batch in batches {

@@ -29,7 +29,9 @@ pub(super) async fn fetch(object: &Object) -> Result<ArrowReaderMetadata, DataEr
                 let bytes = object.fetch(&ranges).await?;
                 decoder.push_ranges(ranges, bytes).map_err(wrong())?;
             }
-            DecodeResult::Finished => return Err(DataError::Truncated { file: object.path().to_owned(), size_bytes: size }),
+            DecodeResult::Finished => {
+                return Err(DataError::Truncated { file: object.path().to_owned(), size_bytes: size });
+            }
         }
     }
 }

@@ -5,12 +5,11 @@ mod metadata;
 mod positions;
 mod source;
 
-pub use positions::Positions;
 pub use source::{Source, open_source, source_columns};
 
+use crate::DataError;
 use crate::eval::filter_mask;
 use crate::schema::{Extra, align_with, arrow_schema, constant, same_name};
-use crate::DataError;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_select::filter::filter_record_batch;
 use bytes::Object;
@@ -19,6 +18,7 @@ use lakebed_transaction::{Column, Expr, RowSet, Scalar};
 use parquet::DecodeResult;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::push_decoder::{ParquetPushDecoder, ParquetPushDecoderBuilder};
+use positions::Positions;
 use std::sync::Arc;
 
 /// What to read of a file.
@@ -209,7 +209,8 @@ impl ParquetRows {
             None => (batch, positions),
             Some(filter) => {
                 let mask = filter_mask(filter, &batch)?;
-                let kept = positions.into_iter().zip(mask.values()).filter(|(_, keep)| *keep).map(|(at, _)| at).collect();
+                let kept =
+                    positions.into_iter().zip(mask.values()).filter(|(_, keep)| *keep).map(|(at, _)| at).collect();
                 (filter_record_batch(&batch, &mask).map_err(DataError::arrow("a filter"))?, kept)
             }
         };
@@ -223,7 +224,9 @@ impl ParquetRows {
             let value = self.options.partition.iter().find(|(name, _)| same_name(name, &column.name));
             match value {
                 Some((_, scalar)) => constant(scalar, &column.name, &column.column_type, rows),
-                None => from_file.next().cloned().ok_or_else(|| DataError::MissingColumn { column: column.name.clone() }),
+                None => {
+                    from_file.next().cloned().ok_or_else(|| DataError::MissingColumn { column: column.name.clone() })
+                }
             }
         };
         let arrays = self.options.columns.iter().map(one).collect::<Result<Vec<_>, _>>()?;

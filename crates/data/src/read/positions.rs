@@ -5,7 +5,7 @@ use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 
 /// Hands out the positions of live rows, ascending.
 #[derive(Debug)]
-pub struct Positions {
+pub(super) struct Positions {
     /// Ranges of live rows, in order, none empty.
     live: Vec<std::ops::Range<u64>>,
     at: usize,
@@ -16,7 +16,7 @@ pub struct Positions {
 impl Positions {
     /// The rows of a file that has `num_rows`, without the deleted ones. Deleted positions beyond the file say nothing.
     #[must_use]
-    pub fn new(num_rows: u64, deleted: Option<&RowSet>) -> Self {
+    pub(super) fn new(num_rows: u64, deleted: Option<&RowSet>) -> Self {
         let mut live = Vec::new();
         let mut from = 0;
         for row in deleted.into_iter().flat_map(RowSet::iter).take_while(|row| *row < num_rows) {
@@ -33,7 +33,7 @@ impl Positions {
     }
 
     /// The next `count` positions, fewer at the end.
-    pub fn take(&mut self, count: usize) -> Vec<u64> {
+    pub(super) fn take(&mut self, count: usize) -> Vec<u64> {
         let mut out = Vec::with_capacity(count);
         while out.len() < count
             && let Some(range) = self.live.get_mut(self.at)

@@ -4,8 +4,8 @@ mod csv;
 mod jsonl;
 
 use super::metadata::prepared;
-use crate::schema::{align, columns_of};
 use crate::DataError;
+use crate::schema::{align, columns_of};
 use arrow_array::RecordBatch;
 use lakebed_transaction::Column;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;

@@ -31,7 +31,8 @@ pub fn align(batch: &RecordBatch, columns: &[Column]) -> Result<RecordBatch, Dat
 pub(crate) fn align_with(batch: &RecordBatch, columns: &[Column], extra: Extra) -> Result<RecordBatch, DataError> {
     let schema = super::arrow_schema(columns)?;
     let rows = batch.num_rows();
-    let arrays = align_fields(batch.schema_ref().fields(), batch.columns(), columns, None, &Place { within: "", rows, extra })?;
+    let arrays =
+        align_fields(batch.schema_ref().fields(), batch.columns(), columns, None, &Place { within: "", rows, extra })?;
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(schema, arrays, &options).map_err(DataError::arrow("rows"))
 }
@@ -52,7 +53,8 @@ fn align_fields(
     place: &Place<'_>,
 ) -> Result<Vec<ArrayRef>, DataError> {
     if place.extra == Extra::Refuse
-        && let Some(field) = fields.iter().find(|field| !columns.iter().any(|column| same_name(&column.name, field.name())))
+        && let Some(field) =
+            fields.iter().find(|field| !columns.iter().any(|column| same_name(&column.name, field.name())))
     {
         let known = listed(columns.iter().map(|column| column.name.as_str()));
         return Err(DataError::ExtraColumn { column: join(place.within, field.name()), known });
@@ -75,7 +77,12 @@ pub(crate) fn align_array(array: &ArrayRef, column: &Column, path: &str, extra: 
     aligned(array, column, None, &Place { within: path, rows: array.len(), extra })
 }
 
-fn aligned(array: &ArrayRef, column: &Column, present: Option<&NullBuffer>, place: &Place<'_>) -> Result<ArrayRef, DataError> {
+fn aligned(
+    array: &ArrayRef,
+    column: &Column,
+    present: Option<&NullBuffer>,
+    place: &Place<'_>,
+) -> Result<ArrayRef, DataError> {
     if !column.nullable {
         check_not_null(array, present, place.within)?;
     }
@@ -130,7 +137,13 @@ fn align_struct(
     made.map(|array| Arc::new(array) as ArrayRef).map_err(DataError::arrow(format!("column {}", place.within)))
 }
 
-fn align_list(array: &ArrayRef, element: &Column, field: &Arc<Field>, place: &Place<'_>) -> Result<ArrayRef, DataError> {
+#[expect(clippy::wildcard_enum_match_arm, reason = "Arrow's enum is not ours; other types are no lists")]
+fn align_list(
+    array: &ArrayRef,
+    element: &Column,
+    field: &Arc<Field>,
+    place: &Place<'_>,
+) -> Result<ArrayRef, DataError> {
     let target = DataType::List(Arc::clone(field));
     let list: ArrayRef = match array.data_type() {
         DataType::List(_) => Arc::clone(array),
@@ -147,7 +160,12 @@ fn align_list(array: &ArrayRef, element: &Column, field: &Arc<Field>, place: &Pl
         .map_err(DataError::arrow(format!("column {}", place.within)))
 }
 
-fn align_map(array: &ArrayRef, [key, value]: [&Column; 2], field: &Arc<Field>, place: &Place<'_>) -> Result<ArrayRef, DataError> {
+fn align_map(
+    array: &ArrayRef,
+    [key, value]: [&Column; 2],
+    field: &Arc<Field>,
+    place: &Place<'_>,
+) -> Result<ArrayRef, DataError> {
     let target = DataType::Map(Arc::clone(field), false);
     let Some(map) = array.as_map_opt() else { return Err(mismatch(array, &target, place.within)) };
     let DataType::Struct(fields) = field.data_type() else { return Err(mismatch(array, &target, place.within)) };

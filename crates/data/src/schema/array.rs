@@ -61,13 +61,19 @@ fn single(scalar: &Scalar, column_type: &ColumnType) -> Option<ArrayRef> {
             if from > *scale && rescale(exact, i32::from(*scale), 38, from)? != unscaled {
                 return None;
             }
-            Arc::new(Decimal128Array::from(vec![exact]).with_precision_and_scale(*precision, i8::try_from(*scale).ok()?).ok()?)
+            Arc::new(
+                Decimal128Array::from(vec![exact])
+                    .with_precision_and_scale(*precision, i8::try_from(*scale).ok()?)
+                    .ok()?,
+            )
         }
         (ColumnType::Date, Scalar::Date(days)) => Arc::new(Date32Array::from(vec![*days])),
         (ColumnType::Timestamp, Scalar::Timestamp(micros)) => {
             Arc::new(TimestampMicrosecondArray::from(vec![*micros]).with_timezone(super::UTC))
         }
-        (ColumnType::TimestampNtz, Scalar::TimestampNtz(micros)) => Arc::new(TimestampMicrosecondArray::from(vec![*micros])),
+        (ColumnType::TimestampNtz, Scalar::TimestampNtz(micros)) => {
+            Arc::new(TimestampMicrosecondArray::from(vec![*micros]))
+        }
         (ColumnType::String, Scalar::String(text)) => Arc::new(StringArray::from(vec![&**text])),
         (ColumnType::Binary, Scalar::Binary(bytes)) => Arc::new(BinaryArray::from(vec![&**bytes])),
         (_, _) => return None,
@@ -138,4 +144,64 @@ pub fn scalar_at(array: &dyn Array, row: usize) -> Option<Scalar> {
         DataType::Binary => Scalar::Binary(Arc::from(array.as_binary::<i32>().value(row))),
         _ => return None,
     })
+}
+
+/// A column of these values; each must be of the type, as [`constant`] has it.
+pub(crate) fn from_scalars(cells: &[Scalar], column_type: &ColumnType) -> Result<ArrayRef, DataError> {
+    let int = |cell: &Scalar| if let Scalar::Int(value) = cell { Some(*value) } else { None };
+    let float = |cell: &Scalar| if let Scalar::Float(value) = cell { Some(*value) } else { None };
+    let micros = |cell: &Scalar| {
+        if let Scalar::Timestamp(value) | Scalar::TimestampNtz(value) = cell { Some(*value) } else { None }
+    };
+    let cells = cells.iter();
+    #[expect(clippy::cast_possible_truncation, reason = "a float column holds the double rounded")]
+    let array: ArrayRef = match column_type {
+        ColumnType::Boolean => Arc::new(
+            cells
+                .map(|cell| if let Scalar::Boolean(value) = cell { Some(*value) } else { None })
+                .collect::<BooleanArray>(),
+        ),
+        ColumnType::Byte => {
+            Arc::new(cells.map(|cell| int(cell).and_then(|v| i8::try_from(v).ok())).collect::<Int8Array>())
+        }
+        ColumnType::Short => {
+            Arc::new(cells.map(|cell| int(cell).and_then(|v| i16::try_from(v).ok())).collect::<Int16Array>())
+        }
+        ColumnType::Integer => {
+            Arc::new(cells.map(|cell| int(cell).and_then(|v| i32::try_from(v).ok())).collect::<Int32Array>())
+        }
+        ColumnType::Long => Arc::new(cells.map(int).collect::<Int64Array>()),
+        ColumnType::Float => Arc::new(cells.map(|cell| float(cell).map(|v| v as f32)).collect::<Float32Array>()),
+        ColumnType::Double => Arc::new(cells.map(float).collect::<Float64Array>()),
+        ColumnType::Decimal { precision, scale } => {
+            let unscaled = |cell: &Scalar| {
+                let (unscaled, from) = digits(cell)?;
+                rescale(unscaled, i32::from(from), *precision, *scale)
+            };
+            let array = cells.map(unscaled).collect::<Decimal128Array>();
+            let scale = i8::try_from(*scale).unwrap_or(i8::MAX);
+            Arc::new(array.with_precision_and_scale(*precision, scale).map_err(DataError::arrow("decimals"))?)
+        }
+        ColumnType::Date => Arc::new(
+            cells.map(|cell| if let Scalar::Date(days) = cell { Some(*days) } else { None }).collect::<Date32Array>(),
+        ),
+        ColumnType::Timestamp => {
+            Arc::new(cells.map(micros).collect::<TimestampMicrosecondArray>().with_timezone(super::UTC))
+        }
+        ColumnType::TimestampNtz => Arc::new(cells.map(micros).collect::<TimestampMicrosecondArray>()),
+        ColumnType::String => Arc::new(cells.map(text_of).collect::<StringArray>()),
+        ColumnType::Binary => Arc::new(cells.map(bytes_of).collect::<BinaryArray>()),
+        ColumnType::Array(_) | ColumnType::Map(_, _) | ColumnType::Struct(_) | ColumnType::Other(_) => {
+            return Err(super::unsupported("", &format!("{column_type:?}")));
+        }
+    };
+    Ok(array)
+}
+
+fn text_of(cell: &Scalar) -> Option<&str> {
+    if let Scalar::String(text) = cell { Some(text) } else { None }
+}
+
+fn bytes_of(cell: &Scalar) -> Option<&[u8]> {
+    if let Scalar::Binary(bytes) = cell { Some(bytes) } else { None }
 }

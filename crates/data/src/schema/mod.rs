@@ -7,7 +7,8 @@ mod widen;
 pub use align::align;
 pub(crate) use align::{Extra, align_array, align_with};
 pub use array::{constant, scalar_at};
-pub(crate) use widen::{cast_strict, is_lossless};
+pub(crate) use array::{from_scalars, literal, repeat};
+pub(crate) use widen::{cast_strict, is_lossless, strict};
 
 use crate::DataError;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
@@ -131,7 +132,10 @@ fn column_type_of(data_type: &DataType, path: &str, depth: usize) -> Result<Colu
         DataType::UInt64 => ColumnType::Decimal { precision: 20, scale: 0 },
         DataType::Float16 | DataType::Float32 => ColumnType::Float,
         DataType::Float64 => ColumnType::Double,
-        DataType::Decimal32(p, s) | DataType::Decimal64(p, s) | DataType::Decimal128(p, s) | DataType::Decimal256(p, s)
+        DataType::Decimal32(p, s)
+        | DataType::Decimal64(p, s)
+        | DataType::Decimal128(p, s)
+        | DataType::Decimal256(p, s)
             if *p <= 38 =>
         {
             let scale = u8::try_from(*s).map_err(|_| unsupported(path, &data_type.to_string()))?;
@@ -141,7 +145,9 @@ fn column_type_of(data_type: &DataType, path: &str, depth: usize) -> Result<Colu
         DataType::Timestamp(_, Some(_)) => ColumnType::Timestamp,
         DataType::Timestamp(_, None) => ColumnType::TimestampNtz,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ColumnType::String,
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => ColumnType::Binary,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            ColumnType::Binary
+        }
         DataType::List(element) | DataType::LargeList(element) | DataType::FixedSizeList(element, _) => {
             let column_type = column_type_of(element.data_type(), &join(path, "element"), depth + 1)?;
             ColumnType::Array(Box::new(Column::new("element", column_type, element.is_nullable())))

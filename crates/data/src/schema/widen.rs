@@ -55,9 +55,10 @@ const fn bits(data_type: &DataType) -> Option<u8> {
 #[expect(clippy::wildcard_enum_match_arm, reason = "Arrow's enum is not ours; other types are no numbers")]
 fn decimal_holds(from: &DataType, precision: i16, scale: i16) -> bool {
     let (from_precision, from_scale) = match from {
-        DataType::Decimal32(p, s) | DataType::Decimal64(p, s) | DataType::Decimal128(p, s) | DataType::Decimal256(p, s) => {
-            (i16::from(*p), i16::from(*s))
-        }
+        DataType::Decimal32(p, s)
+        | DataType::Decimal64(p, s)
+        | DataType::Decimal128(p, s)
+        | DataType::Decimal256(p, s) => (i16::from(*p), i16::from(*s)),
         DataType::Int8 | DataType::UInt8 => (3, 0),
         DataType::Int16 | DataType::UInt16 => (5, 0),
         DataType::Int32 | DataType::UInt32 => (10, 0),

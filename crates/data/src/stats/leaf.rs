@@ -5,8 +5,8 @@ use crate::DataError;
 use arrow_arith::aggregate;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    TimestampMicrosecondType,
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, TimestampMicrosecondType,
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::NullBuffer;
@@ -57,7 +57,12 @@ impl Leaf {
     }
 
     /// `present`: the rows whose parents are not NULL; a value under an absent parent counts as NULL.
-    pub(super) fn update(&mut self, name: &str, array: &ArrayRef, present: Option<&NullBuffer>) -> Result<(), DataError> {
+    pub(super) fn update(
+        &mut self,
+        name: &str,
+        array: &ArrayRef,
+        present: Option<&NullBuffer>,
+    ) -> Result<(), DataError> {
         let valid = NullBuffer::union(array.nulls(), present);
         self.nulls += valid.as_ref().map_or(0, NullBuffer::null_count) as u64;
         if !self.has_bounds {
@@ -78,16 +83,20 @@ impl Leaf {
     }
 
     pub(super) fn min_text(&self) -> Option<String> {
-        match self.min.as_ref()? {
-            Scalar::String(value) => Some(text::quoted(truncate_min(value))),
-            other => text::bound(other, self.single),
+        let min = self.min.as_ref()?;
+        if let Scalar::String(value) = min {
+            Some(text::quoted(truncate_min(value)))
+        } else {
+            text::bound(min, self.single)
         }
     }
 
     pub(super) fn max_text(&self) -> Option<String> {
-        match self.max.as_ref()? {
-            Scalar::String(value) => truncate_max(value).map(|bound| text::quoted(&bound)),
-            other => text::bound(other, self.single),
+        let max = self.max.as_ref()?;
+        if let Scalar::String(value) = max {
+            truncate_max(value).map(|bound| text::quoted(&bound))
+        } else {
+            text::bound(max, self.single)
         }
     }
 

@@ -163,7 +163,9 @@ impl Node {
         match (&self.kind, part) {
             (_, Part::Nulls) => true,
             (NodeKind::Leaf(leaf), Part::Min | Part::Max) => leaf.has_bounds(),
-            (NodeKind::Struct(children), Part::Min | Part::Max) => children.iter().any(|(_, child)| child.belongs(part)),
+            (NodeKind::Struct(children), Part::Min | Part::Max) => {
+                children.iter().any(|(_, child)| child.belongs(part))
+            }
         }
     }
 }

@@ -32,7 +32,9 @@ pub(super) fn batches(
     let names = header(&mut file)?;
     let find = |name: &String| columns.iter().find(|column| same_name(&column.name, name)).cloned();
     let known = || listed(columns.iter().map(|column| column.name.as_str()));
-    let found = names.iter().map(|name| find(name).ok_or_else(|| DataError::ExtraColumn { column: name.clone(), known: known() }));
+    let found = names
+        .iter()
+        .map(|name| find(name).ok_or_else(|| DataError::ExtraColumn { column: name.clone(), known: known() }));
     let found = found.collect::<Result<Vec<Column>, DataError>>()?;
     let texts = names.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect::<Vec<_>>();
     let reader = ReaderBuilder::new(Arc::new(Schema::new(texts))).with_header(true).with_batch_size(super::BATCH_ROWS);
@@ -42,7 +44,8 @@ pub(super) fn batches(
         let batch = batch.map_err(DataError::arrow("the CSV file"))?;
         let arrays = batch.columns().iter().zip(&found).map(|(array, column)| cast_to_column(array, column));
         let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
-        let fields = found.iter().zip(&arrays).map(|(column, array)| Field::new(&column.name, array.data_type().clone(), true));
+        let fields =
+            found.iter().zip(&arrays).map(|(column, array)| Field::new(&column.name, array.data_type().clone(), true));
         let typed = RecordBatch::try_new(Arc::new(Schema::new(fields.collect::<Vec<_>>())), arrays);
         align(&typed.map_err(DataError::arrow("the CSV file"))?, &columns)
     }))

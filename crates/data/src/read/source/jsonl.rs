@@ -31,7 +31,10 @@ pub(super) fn batches(
     let read = (&mut input).take(LINE_BYTES).read_until(b'\n', &mut first);
     read.map_err(|source| DataError::Io { file: name.to_owned(), source })?;
     let wire = wire_columns(name, &first, columns)?;
-    let reader = ReaderBuilder::new(arrow_schema(&wire)?).with_batch_size(super::BATCH_ROWS).with_strict_mode(true);
+    let reader = ReaderBuilder::new(arrow_schema(&wire)?)
+        .with_batch_size(super::BATCH_ROWS)
+        .with_strict_mode(true)
+        .with_coerce_primitive(true);
     let reader = reader.build(Cursor::new(first).chain(input)).map_err(DataError::arrow("the JSON lines"))?;
     let (name, columns) = (name.to_owned(), columns.to_vec());
     let known = listed(columns.iter().map(|column| column.name.as_str()));
@@ -50,14 +53,17 @@ fn wire_columns(name: &str, first: &[u8], columns: &[Column]) -> Result<Vec<Colu
     let object: serde_json::Map<String, serde_json::Value> = if first.trim_ascii().is_empty() {
         serde_json::Map::new()
     } else {
-        serde_json::from_slice(first)
-            .map_err(|error| DataError::BadSource { file: name.to_owned(), reason: format!("line 1 is no JSON object: {error}") })?
+        serde_json::from_slice(first).map_err(|error| DataError::BadSource {
+            file: name.to_owned(),
+            reason: format!("line 1 is no JSON object: {error}"),
+        })?
     };
     if let Some(extra) = object.keys().find(|key| !columns.iter().any(|column| same_name(&column.name, key))) {
         let known = listed(columns.iter().map(|column| column.name.as_str()));
         return Err(DataError::ExtraColumn { column: extra.clone(), known });
     }
-    let spelled = |column: &Column| object.keys().find(|key| same_name(key, &column.name)).unwrap_or(&column.name).clone();
+    let spelled =
+        |column: &Column| object.keys().find(|key| same_name(key, &column.name)).unwrap_or(&column.name).clone();
     Ok(columns.iter().map(|column| Column::new(spelled(column), as_text(&column.column_type), true)).collect())
 }
 
@@ -85,11 +91,13 @@ fn as_text(column_type: &ColumnType) -> ColumnType {
 }
 
 fn typed(batch: &RecordBatch, columns: &[Column]) -> Result<RecordBatch, DataError> {
-    let arrays = batch.columns().iter().zip(columns).map(|(array, column)| match as_text(&column.column_type) {
-        ColumnType::String => cast_to_column(array, column),
-        _ => Ok(Arc::clone(array)),
+    let arrays = batch.columns().iter().zip(columns).map(|(array, column)| {
+        let is_text = as_text(&column.column_type) == ColumnType::String;
+        if is_text { cast_to_column(array, column) } else { Ok(Arc::clone(array)) }
     });
     let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
-    let fields = columns.iter().zip(&arrays).map(|(column, array)| Field::new(&column.name, array.data_type().clone(), true));
-    RecordBatch::try_new(Arc::new(Schema::new(fields.collect::<Vec<_>>())), arrays).map_err(DataError::arrow("the JSON lines"))
+    let fields =
+        columns.iter().zip(&arrays).map(|(column, array)| Field::new(&column.name, array.data_type().clone(), true));
+    RecordBatch::try_new(Arc::new(Schema::new(fields.collect::<Vec<_>>())), arrays)
+        .map_err(DataError::arrow("the JSON lines"))
 }
