@@ -122,7 +122,11 @@ pub(crate) fn recompute(manifest: &mut Manifest) -> Result<(), LanceError> {
         reader |= STABLE_ROW_IDS;
         writer |= STABLE_ROW_IDS;
     }
-    if manifest.fragments.iter().any(|fragment| matches!(fragment.row_id_sequence, Some(RowIdSequence::ColumnRowIds(_)))) {
+    if manifest
+        .fragments
+        .iter()
+        .any(|fragment| matches!(fragment.row_id_sequence, Some(RowIdSequence::ColumnRowIds(_))))
+    {
         reader |= SPILLED_ROW_LINEAGE;
         writer |= SPILLED_ROW_LINEAGE;
     }
@@ -139,6 +143,7 @@ pub(crate) fn recompute(manifest: &mut Manifest) -> Result<(), LanceError> {
 
 /// The bits as numbers, for messages.
 fn list(bits: u64) -> String {
-    let bits: Vec<String> = (0..64).map(|at| 1_u64 << at).filter(|bit| bits & bit != 0).map(|bit| bit.to_string()).collect();
+    let bits: Vec<String> =
+        (0..64).map(|at| 1_u64 << at).filter(|bit| bits & bit != 0).map(|bit| bit.to_string()).collect();
     bits.join(", ")
 }

@@ -6,7 +6,8 @@ use crate::transaction::{Transaction, describe, file_name};
 use crate::{Landed, Pending, Snapshot, facts_of, rebase};
 use bytes::Bytes;
 use lakebed_commit::{
-    EntryRef, Fetched, Finished, Format, FormatError, Judged, Listed, Listing, ObjectName, Page, Parsed, Rebased, Rendered,
+    EntryRef, Fetched, Finished, Format, FormatError, Judged, Listed, Listing, ObjectName, Page, Parsed, Rebased,
+    Rendered,
 };
 use lakebed_conflict::Policy;
 use lakebed_conflict::lance::{LANCE, LanceFacts};

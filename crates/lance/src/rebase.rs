@@ -3,7 +3,7 @@
 use crate::pending::{Marked, Merged};
 use crate::proto::table::transaction::Operation;
 use crate::proto::table::{DataFragment, DeletionFile};
-use crate::{Landed, LanceError, Pending, Snapshot, deletion};
+use crate::{LanceError, Landed, Pending, Snapshot, deletion};
 use lakebed_commit::{Fetched, Finished, Need, ObjectName};
 use lakebed_naming::Version;
 use lakebed_naming::lance::{DeletionFileName, DeletionKind};

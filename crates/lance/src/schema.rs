@@ -74,7 +74,9 @@ impl<'a> Tree<'a> {
                 Ok([element]) => ColumnType::Array(Box::new(element)),
                 Err(_) => return Err(damaged(self.object, &field.name, "a list needs exactly one child")),
             },
-            "map" => map_type(children).ok_or_else(|| damaged(self.object, &field.name, "a map needs a key and a value"))?,
+            "map" => {
+                map_type(children).ok_or_else(|| damaged(self.object, &field.name, "a map needs a key and a value"))?
+            }
             text => scalar_type(text),
         };
         Ok(Column { name: field.name.clone(), column_type, nullable: field.nullable })

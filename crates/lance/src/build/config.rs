@@ -90,7 +90,8 @@ struct Key {
 fn keys(field: &Field) -> (Key, Key) {
     let key = |(flag, place): (&str, &str)| {
         let text = |name: &str| field.metadata.get(name).and_then(|value| std::str::from_utf8(value).ok());
-        let flagged = text(flag).is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "true" | "1" | "yes"));
+        let flagged =
+            text(flag).is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "true" | "1" | "yes"));
         let position = text(place).and_then(|value| value.parse().ok()).unwrap_or(0);
         Key { member: flagged || position > 0, position }
     };

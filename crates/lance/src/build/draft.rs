@@ -1,6 +1,6 @@
 //! The next manifest while it is being made.
 
-use super::{Inputs, WRITER, fragments};
+use super::{Inputs, WRITER, fragments, lineage};
 use crate::manifest::{ManifestFile, UnknownFields};
 use crate::proto::table::manifest::{DataStorageFormat, WriterVersion};
 use crate::proto::table::{DataFragment, IndexMetadata, Manifest};
@@ -96,7 +96,7 @@ impl Draft {
         fragments::check_new(&self.manifest, &new)?;
         fragments::assign_ids(&self.manifest, &mut new, fresh)?;
         if self.stable_row_ids {
-            fragments::assign_row_ids(&mut self.manifest, &mut new)?;
+            lineage::complete(&mut self.manifest, &mut new)?;
         }
         Ok(new)
     }

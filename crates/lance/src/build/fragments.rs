@@ -1,10 +1,9 @@
 //! Fragments: ids, row ids, and what must hold of them.
 
 use super::draft::Draft;
-use crate::proto::table::data_fragment::{CreatedAtVersionSequence, LastUpdatedAtVersionSequence, RowIdSequence};
+use crate::LanceError;
 use crate::proto::table::transaction::ReserveFragments;
 use crate::proto::table::{DataFragment, Manifest};
-use crate::{LanceError, row_ids};
 
 /// In place of a field id: the field is no longer read from this file.
 pub(super) const TOMBSTONE: i32 = -2;
@@ -40,28 +39,6 @@ pub(super) fn assign_ids(manifest: &Manifest, new: &mut [DataFragment], fresh: b
         if fresh || fragment.id == 0 {
             fragment.id = next;
             next = next.checked_add(1).ok_or_else(used_up)?;
-        }
-    }
-    Ok(())
-}
-
-/// Gives row ids and row versions to new fragments that have none.
-pub(super) fn assign_row_ids(manifest: &mut Manifest, new: &mut [DataFragment]) -> Result<(), LanceError> {
-    let version = manifest.version;
-    for fragment in new {
-        let rows = fragment.physical_rows;
-        if fragment.row_id_sequence.is_none() {
-            let ids = row_ids::consecutive(manifest.next_row_id, rows).ok_or_else(used_up)?;
-            manifest.next_row_id = manifest.next_row_id.checked_add(rows).ok_or_else(used_up)?;
-            fragment.row_id_sequence = Some(RowIdSequence::InlineRowIds(ids));
-        }
-        if fragment.created_at_version_sequence.is_none() {
-            let created = CreatedAtVersionSequence::InlineCreatedAtVersions(row_ids::one_version(version, rows));
-            fragment.created_at_version_sequence = Some(created);
-        }
-        if fragment.last_updated_at_version_sequence.is_none() {
-            let updated = LastUpdatedAtVersionSequence::InlineLastUpdatedAtVersions(row_ids::one_version(version, rows));
-            fragment.last_updated_at_version_sequence = Some(updated);
         }
     }
     Ok(())

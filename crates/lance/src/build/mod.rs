@@ -5,7 +5,9 @@ mod config;
 mod draft;
 mod fragments;
 mod indices;
+mod lineage;
 mod replace;
+mod replacement;
 mod restore;
 mod rewrite;
 mod rows;
@@ -72,7 +74,7 @@ pub fn next(inputs: &Inputs<'_>) -> Result<ManifestFile, LanceError> {
         Operation::ReserveFragments(reserve) => fragments::reserve(&mut draft, reserve)?,
         Operation::Restore(_) => restore::restore(&mut draft, inputs)?,
         Operation::UpdateBases(update) => bases::update(&mut draft, update)?,
-        Operation::DataReplacement(_) => return Err(unsupported("DataReplacement")),
+        Operation::DataReplacement(replacement) => replacement::replace(&mut draft, replacement)?,
         Operation::DataOverlay(_) => return Err(unsupported("DataOverlay")),
         Operation::UpdateMemWalState(_) => return Err(unsupported("UpdateMemWalState")),
         Operation::Clone(_) => return Err(unsupported("Clone")),

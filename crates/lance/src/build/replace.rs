@@ -51,7 +51,10 @@ pub(super) fn merge(draft: &mut Draft, merge: &Merge) -> Result<(), LanceError> 
         }
     }
     if seen.len() != before.len() || !kept.is_sorted_by_key(|fragment| fragment.id) {
-        return Err(invalid("a Merge loses fragments or changes their order", "read the newest version and plan again"));
+        return Err(invalid(
+            "a Merge loses fragments or changes their order",
+            "read the newest version and plan again",
+        ));
     }
     if draft.stable_row_ids && new.iter().any(|fragment| fragment.row_id_sequence.is_some()) {
         return Err(invalid("new fragments of a Merge have row ids", "leave them out; they are given at commit"));

@@ -1,10 +1,10 @@
 //! Restore: an earlier version made current.
 
+use super::Inputs;
 use super::draft::Draft;
 use super::fragments::invalid;
-use super::Inputs;
-use crate::{LanceError, flags};
 use crate::proto::table::transaction::Operation;
+use crate::{LanceError, flags};
 
 /// Everything comes from the earlier version, its writer too; number, time and transaction are those of the new version, and
 /// no counter goes back.

@@ -10,10 +10,8 @@ use std::collections::BTreeMap;
 
 /// Each group's old fragments are replaced by its new ones; rewritten indices get their new ids, files and coverage.
 pub(super) fn rewrite(draft: &mut Draft, rewrite: &Rewrite) -> Result<(), LanceError> {
-    let legacy = RewriteGroup {
-        old_fragments: rewrite.old_fragments.clone(),
-        new_fragments: rewrite.new_fragments.clone(),
-    };
+    let legacy =
+        RewriteGroup { old_fragments: rewrite.old_fragments.clone(), new_fragments: rewrite.new_fragments.clone() };
     let groups = if rewrite.groups.is_empty() { std::slice::from_ref(&legacy) } else { rewrite.groups.as_slice() };
     let mut moves = Vec::new();
     for group in groups {
@@ -48,13 +46,19 @@ struct Move {
 fn replace(draft: &mut Draft, group: &RewriteGroup) -> Result<Move, LanceError> {
     let old: Vec<u64> = group.old_fragments.iter().map(|fragment| fragment.id).collect();
     if draft.stable_row_ids && group.new_fragments.iter().any(|fragment| fragment.row_id_sequence.is_none()) {
-        return Err(invalid("a rewritten fragment has no row ids although the table's rows keep theirs", "carry them over"));
+        return Err(invalid(
+            "a rewritten fragment has no row ids although the table's rows keep theirs",
+            "carry them over",
+        ));
     }
     let new = draft.prepare_new(&group.new_fragments, false)?;
     let before = draft.manifest.fragments.len();
     draft.manifest.fragments.retain(|fragment| !old.contains(&fragment.id));
     if before.checked_sub(draft.manifest.fragments.len()) != Some(old.len()) {
-        return Err(invalid("a fragment that was rewritten is not in the table", "read the newest version and plan again"));
+        return Err(invalid(
+            "a fragment that was rewritten is not in the table",
+            "read the newest version and plan again",
+        ));
     }
     let ids = new.iter().map(|fragment| fragment.id).collect::<Vec<_>>();
     draft.manifest.fragments.extend(new);

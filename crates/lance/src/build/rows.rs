@@ -2,6 +2,7 @@
 
 use super::draft::Draft;
 use super::fragments::{self, invalid};
+use super::lineage;
 use crate::LanceError;
 use crate::index;
 use crate::proto::table::transaction::{Append, Delete, Update, UpdateMode};
@@ -28,44 +29,77 @@ pub(super) fn delete(draft: &mut Draft, delete: &Delete) -> Result<(), LanceErro
 
 /// Whole fragments go, updated ones are replaced by what they became, new ones are put in.
 pub(super) fn update(draft: &mut Draft, update: &Update) -> Result<(), LanceError> {
-    if draft.stable_row_ids {
-        return Err(unsupported("an Update of a table with stable row ids"));
-    }
     if !update.compacted_sstables.is_empty() {
-        return Err(unsupported("an Update that takes in memtable shards"));
+        return Err(LanceError::Unsupported {
+            object: "the next version".to_owned(),
+            feature: "an Update that takes in memtable shards".to_owned(),
+            advice: "commit it with a client that has it".to_owned(),
+        });
     }
     let live = draft.field_ids();
+    let rewrites_columns = update.update_mode == UpdateMode::RewriteColumns as i32;
     let removed: BTreeSet<u64> = update.removed_fragment_ids.iter().copied().collect();
+    let moved: Vec<bool> = update.new_fragments.iter().map(lineage::is_moved).collect();
+    // Rows of new fragments are looked up where they were, so this comes before anything is taken out.
+    let new = draft.prepare_new(&update.new_fragments, false)?;
+    let (stable, version) = (draft.stable_row_ids, draft.manifest.version);
     for updated in update.updated_fragments.iter().filter(|fragment| !removed.contains(&fragment.id)) {
         let current = draft.fragment_mut(updated.id).ok_or_else(|| missing(updated.id))?;
         let overlays = std::mem::take(&mut current.overlays);
         *current = updated.clone();
         current.overlays = overlays;
         fragments::prune_files(current, &live);
+        if stable && rewrites_columns {
+            lineage::touch(current, update, version)?;
+        }
     }
     draft.manifest.fragments.retain(|fragment| !removed.contains(&fragment.id));
-    let new = draft.prepare_new(&update.new_fragments, false)?;
-    draft.manifest.fragments.extend(new);
-    if update.update_mode == UpdateMode::RewriteColumns as i32 {
-        uncover(draft, update);
+    if rewrites_columns {
+        let modified: BTreeSet<i64> = update.fields_modified.iter().map(|field| i64::from(*field)).collect();
+        let changed: Vec<u64> = update.updated_fragments.iter().map(|fragment| fragment.id).collect();
+        uncover(draft, &modified, &changed);
+    } else if stable {
+        let moved = new.iter().zip(moved).filter(|(_, moved)| *moved).map(|(fragment, _)| fragment.id).collect();
+        cover_moved(draft, update, &moved);
     }
+    draft.manifest.fragments.extend(new);
     retain_indices(draft);
     Ok(())
 }
 
-/// Fragments whose columns were rewritten leave the coverage of indices on those columns.
-fn uncover(draft: &mut Draft, update: &Update) {
-    let modified: BTreeSet<i64> = update.fields_modified.iter().map(|field| i64::from(*field)).collect();
+/// Indices of row ids cover rows that moved, where the indexed values did not change.
+fn cover_moved(draft: &mut Draft, update: &Update, moved: &BTreeSet<u64>) {
+    let changed: BTreeSet<i64> =
+        update.fields_for_preserving_frag_bitmap.iter().map(|field| i64::from(*field)).collect();
+    let narrow = |id: u64| u32::try_from(id).ok();
+    let sources: Vec<u32> = update
+        .updated_fragments
+        .iter()
+        .map(|fragment| fragment.id)
+        .chain(update.removed_fragment_ids.iter().copied())
+        .filter_map(narrow)
+        .collect();
+    for entry in draft.indices.iter_mut().filter(|entry| !index::is_system(entry)) {
+        let unchanged = !entry.fields.iter().any(|field| changed.contains(&i64::from(*field)));
+        let Some(mut covered) = index::coverage(entry) else { continue };
+        let follows = unchanged && !index::holds_addresses(entry) && sources.iter().all(|id| covered.contains(*id));
+        if follows && !moved.is_empty() {
+            covered.extend(moved.iter().copied().filter_map(narrow));
+            index::set_coverage(entry, covered);
+        }
+    }
+}
+
+/// Fragments whose values changed in place leave the coverage of indices on the fields that changed.
+pub(super) fn uncover(draft: &mut Draft, fields: &BTreeSet<i64>, fragments: &[u64]) {
     for entry in &mut draft.indices {
-        if index::is_system(entry) || !entry.fields.iter().any(|field| modified.contains(&i64::from(*field))) {
+        if index::is_system(entry) || !entry.fields.iter().any(|field| fields.contains(&i64::from(*field))) {
             continue;
         }
         let Some(mut covered) = index::coverage(entry) else { continue };
         let before = covered.len();
-        for fragment in &update.updated_fragments {
-            if let Ok(id) = u32::try_from(fragment.id) {
-                covered.remove(id);
-            }
+        for id in fragments.iter().filter_map(|id| u32::try_from(*id).ok()) {
+            covered.remove(id);
         }
         if covered.len() != before {
             index::set_coverage(entry, covered);
@@ -78,14 +112,9 @@ pub(super) fn retain_indices(draft: &mut Draft) {
     index::retain_relevant(&mut draft.indices, &fields, &fragments);
 }
 
-fn missing(fragment: u64) -> LanceError {
-    invalid(&format!("fragment {fragment}, which it changes, is not in the table"), "read the newest version and plan again")
-}
-
-fn unsupported(feature: &str) -> LanceError {
-    LanceError::Unsupported {
-        object: "the next version".to_owned(),
-        feature: feature.to_owned(),
-        advice: "commit it with a client that has it".to_owned(),
-    }
+pub(super) fn missing(fragment: u64) -> LanceError {
+    invalid(
+        &format!("fragment {fragment}, which it changes, is not in the table"),
+        "read the newest version and plan again",
+    )
 }

@@ -44,7 +44,9 @@ pub(super) fn decode(bytes: &Bytes) -> Result<RoaringBitmap, String> {
     for batch in reader {
         let batch = batch.map_err(|error| words(&error))?;
         let [column] = batch.columns() else { return Err("it has more than one column".to_owned()) };
-        let Some(column) = column.as_primitive_opt::<UInt32Type>() else { return Err("its column is not UInt32".to_owned()) };
+        let Some(column) = column.as_primitive_opt::<UInt32Type>() else {
+            return Err("its column is not UInt32".to_owned());
+        };
         if column.null_count() > 0 {
             return Err("a row is null".to_owned());
         }
@@ -58,11 +60,9 @@ pub(super) fn encode(rows: &RoaringBitmap) -> Result<Bytes, String> {
     let schema = Arc::new(Schema::new(vec![Field::new(COLUMN, DataType::UInt32, false)]));
     let column: ArrayRef = Arc::new(UInt32Array::from_iter_values(rows.iter()));
     let batch = RecordBatch::try_new(Arc::clone(&schema), vec![column]).map_err(|error| words(&error))?;
-    let options = IpcWriteOptions::default()
-        .try_with_compression(Some(CompressionType::ZSTD))
-        .map_err(|error| words(&error))?;
-    let mut writer =
-        FileWriter::try_new_with_options(Vec::new(), &schema, options).map_err(|error| words(&error))?;
+    let options =
+        IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD)).map_err(|error| words(&error))?;
+    let mut writer = FileWriter::try_new_with_options(Vec::new(), &schema, options).map_err(|error| words(&error))?;
     writer.write(&batch).map_err(|error| words(&error))?;
     writer.into_inner().map(Bytes::from).map_err(|error| words(&error))
 }
@@ -100,7 +100,9 @@ fn check(bytes: &[u8]) -> Result<(), String> {
 
 fn check_schema(schema: arrow_ipc::Schema<'_>) -> Result<(), String> {
     let wrong = || Err(format!("its schema is not one column {COLUMN} of UInt32, not null, without metadata"));
-    if schema.endianness() != Endianness::Little || schema.custom_metadata().is_some_and(|metadata| !metadata.is_empty()) {
+    if schema.endianness() != Endianness::Little
+        || schema.custom_metadata().is_some_and(|metadata| !metadata.is_empty())
+    {
         return wrong();
     }
     let Some(fields) = schema.fields().filter(|fields| fields.len() == 1) else { return wrong() };
@@ -131,11 +133,7 @@ fn check_block(bytes: &[u8], block: &Block) -> Result<u64, String> {
         (Some(message), Some(body)) => (message, body),
         (None, _) | (_, None) => return Err(outside()),
     };
-    let message = message
-        .strip_prefix(&CONTINUATION)
-        .unwrap_or(message)
-        .get(4..)
-        .ok_or_else(outside)?;
+    let message = message.strip_prefix(&CONTINUATION).unwrap_or(message).get(4..).ok_or_else(outside)?;
     let message = root_as_message(message).map_err(|error| format!("a batch is damaged ({error})"))?;
     if message.header_type() != MessageHeader::RecordBatch {
         return Err("a batch is no batch".to_owned());

@@ -91,8 +91,10 @@ pub fn decode(
 /// # Errors
 /// A row's offset does not fit 32 bits.
 pub fn encode(kind: DeletionKind, rows: &RowSet) -> Result<Bytes, LanceError> {
-    let invalid = |problem: String| LanceError::Invalid { problem, advice: "delete rows that the fragment has".to_owned() };
-    let bitmap = narrow(rows).ok_or_else(|| invalid("a deleted row lies beyond the 2³²th of its fragment".to_owned()))?;
+    let invalid =
+        |problem: String| LanceError::Invalid { problem, advice: "delete rows that the fragment has".to_owned() };
+    let bitmap =
+        narrow(rows).ok_or_else(|| invalid("a deleted row lies beyond the 2³²th of its fragment".to_owned()))?;
     match kind {
         DeletionKind::Arrow => arrow::encode(&bitmap).map_err(invalid),
         DeletionKind::Bitmap => {

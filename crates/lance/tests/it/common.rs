@@ -10,10 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// A folder of the conformance data; `None`, after a line that says so, where it is absent.
 pub(crate) fn conformance(folder: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("LAKEBED_CONFORMANCE").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance"),
-        PathBuf::from,
-    );
+    let root = std::env::var_os("LAKEBED_CONFORMANCE")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance"), PathBuf::from);
     let path = root.join(folder);
     if path.is_dir() {
         return Some(path);

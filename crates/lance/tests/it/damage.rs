@@ -22,7 +22,7 @@ fn walk(bytes: &Bytes) -> bool {
 
 #[test]
 fn truncated_manifests_do_not_open() {
-    for path in all_manifests().into_iter().step_by(11) {
+    for path in all_manifests().into_iter().step_by(53) {
         let bytes = read(&path);
         assert!(walk(&bytes));
         for end in 0..bytes.len() {
@@ -33,7 +33,7 @@ fn truncated_manifests_do_not_open() {
 
 #[test]
 fn flipped_bytes_never_panic() {
-    for path in all_manifests().into_iter().step_by(13) {
+    for path in all_manifests().into_iter().step_by(83) {
         let bytes = read(&path);
         for at in 0..bytes.len() {
             for flip in [0x01, 0x80, 0xff] {
@@ -84,7 +84,7 @@ fn damaged_deletion_files_never_panic() {
             let bytes = read(&path);
             assert!(deletion::decode("test", kind, &bytes, None).is_ok());
             seen += 1;
-            let step = (bytes.len() / 1500).max(1);
+            let step = (bytes.len() / 300).max(1);
             for at in (0..bytes.len()).step_by(step) {
                 assert!(deletion::decode("test", kind, &bytes.slice(..at), None).is_err(), "cut at {at}");
                 for flip in [0x01, 0x10, 0x80, 0xff] {

@@ -69,11 +69,8 @@ fn every_version_says_what_pylance_says() {
             assert_eq!(json!(counts.live()), version["num_rows"]);
             assert_eq!(json!(counts.deleted), version["total_deletions"]);
             assert_eq!(json!(snapshot.config()), version["config"]);
-            let schema: Vec<Value> = snapshot
-                .fields()
-                .iter()
-                .map(|field| json!([field.name, field.logical_type, field.nullable]))
-                .collect();
+            let schema: Vec<Value> =
+                snapshot.fields().iter().map(|field| json!([field.name, field.logical_type, field.nullable])).collect();
             assert_eq!(json!(schema), version["schema"]);
             let fragments: Vec<Value> =
                 snapshot.fragments().iter().map(|fragment| fragment_json(&table, snapshot, fragment)).collect();
@@ -84,10 +81,8 @@ fn every_version_says_what_pylance_says() {
             assert_eq!(json!(transaction.read_version().get()), version["read_version"]);
             assert_eq!(json!(transaction.id().as_str()), version["transaction_uuid"]);
             // pylance has no name for a reservation of fragment ids.
-            let kind = match landed.kind() {
-                LanceKind::ReserveFragments => "BaseOperation",
-                kind => kind.name(),
-            };
+            let reserves = landed.kind() == LanceKind::ReserveFragments;
+            let kind = if reserves { "BaseOperation" } else { landed.kind().name() };
             assert_eq!(json!(kind), version["operation"]);
             let file = table.join(snapshot.transaction_file().unwrap().as_str());
             assert_eq!(&read(&file), transaction.encoded(), "inline and file are the same message");

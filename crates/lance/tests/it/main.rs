@@ -8,6 +8,8 @@ mod coverage;
 mod damage;
 mod deletion;
 mod fixtures;
+mod machine;
 mod rebase;
 mod replay;
+mod row_ids;
 mod schema;

@@ -1,11 +1,12 @@
 //! Two writers, one fragment: the format driven by hand.
 
-use crate::common::{data_file, head};
+use crate::common::{conformance, data_file, head, manifests, read};
 use bytes::Bytes;
 use lakebed_commit::{Fetched, Finished, Format, Judged, Need, ObjectName, Parsed};
+use lakebed_lance::proto::table::transaction::Operation;
 use lakebed_lance::proto::table::{DataFragment, DeletionFile};
 use lakebed_lance::transaction::{append, delete, new_fragment, overwrite};
-use lakebed_lance::{Creation, Landed, LanceFormat, Pending, Snapshot, deletion, schema};
+use lakebed_lance::{Creation, LanceFormat, Landed, Pending, Snapshot, deletion, schema};
 use lakebed_naming::Version;
 use lakebed_naming::lance::{DeletionFileName, DeletionKind};
 use lakebed_transaction::{Column, ColumnType, Evidence, RowSet, UnitId, Verdict};
@@ -26,7 +27,8 @@ impl Table {
         let fields = schema::new_fields(&[Column::new("id", ColumnType::Long, true)]).unwrap();
         let fragment = new_fragment(data_file("a.lance", &[0]), 10);
         let mut pending =
-            Pending::create(overwrite(head(0, 1), vec![fragment], fields, BTreeMap::new()), Creation::default()).unwrap();
+            Pending::create(overwrite(head(0, 1), vec![fragment], fields, BTreeMap::new()), Creation::default())
+                .unwrap();
         let rendered = FORMAT().render(&mut pending, Version::new(1), 1000).unwrap();
         let newest = Arc::new(Snapshot::open("test", &rendered.entry).unwrap());
         Self { objects: HashMap::new(), newest }
@@ -37,7 +39,8 @@ impl Table {
         let version = self.newest.version();
         let affected: RowSet = rows.iter().copied().collect();
         let fragment = self.newest.fragment(0).unwrap().clone();
-        let name = DeletionFileName { fragment: 0, read_version: version, id: u64::from(id), kind: DeletionKind::Arrow };
+        let name =
+            DeletionFileName { fragment: 0, read_version: version, id: u64::from(id), kind: DeletionKind::Arrow };
         let all = self.deleted().union(&affected);
         self.objects.insert(ObjectName::new(name.path()), deletion::encode(name.kind, &all).unwrap());
         let updated = DataFragment { deletion_file: Some(deletion::entry(&name, all.len())), ..fragment };
@@ -117,11 +120,71 @@ fn deletes_of_different_rows_of_one_fragment_both_stand() {
     table.commit(&mut second);
     assert_eq!(table.deleted().iter().collect::<Vec<_>>(), [1, 2, 5]);
     let entry = table.newest.fragment(0).unwrap().deletion_file.unwrap();
-    assert_eq!((entry.file_type, entry.read_version, entry.num_deleted_rows), (1, 2, 3), "a bitmap, named after version 2");
+    assert_eq!(
+        (entry.file_type, entry.read_version, entry.num_deleted_rows),
+        (1, 2, 3),
+        "a bitmap, named after version 2"
+    );
     assert_eq!((stale.read_version, second.message().read_version), (1, 2));
     assert_eq!(stale.uuid, second.message().uuid);
     let name = table.newest.transaction_file().unwrap();
     assert!(name.as_str().starts_with("_transactions/2-"), "{name}");
+}
+
+/// The set `deletes_both` holds a race that pylance itself settled: versions 5 and 6 were both built on version 4.
+#[test]
+fn a_race_that_pylance_settled_ends_the_same_way() {
+    let Some(lance) = conformance("lance") else { return };
+    let table = lance.join("deletes_both/table.lance");
+    let manifests = manifests(&table);
+    let bytes = |version: u64| read(&manifests[&Version::new(version)].1);
+    let open = |version: u64| Arc::new(Snapshot::open("test", &bytes(version)).unwrap());
+    let rows = |name: &str, kind: DeletionKind| {
+        deletion::decode(name, kind, &read(&table.join("_deletions").join(name)), Some(6000)).unwrap()
+    };
+    let (base, settled) = (open(4), open(6));
+    // What ours was before the rebase: its first deletion file was left behind.
+    let lost = DeletionFileName {
+        fragment: 0,
+        read_version: Version::new(4),
+        id: 1_437_686_554_068_953_358,
+        kind: DeletionKind::Arrow,
+    };
+    let wanted = rows(&lost.file_name(), DeletionKind::Arrow);
+    let before = base.fragment(0).unwrap().deletion_file.unwrap();
+    let before = deletion::name_of("test", 0, &before).unwrap();
+    let affected = wanted.difference(&rows(&before.file_name(), before.kind));
+    let mut message = settled.transaction().unwrap().message().clone();
+    let Some(Operation::Delete(delete)) = &mut message.operation else { panic!("a delete") };
+    delete.updated_fragments[0].deletion_file = Some(deletion::entry(&lost, wanted.len()));
+    message.read_version = 4;
+    let mut ours =
+        Pending::new(Arc::clone(&base), message, 1).unwrap().with_affected_rows(BTreeMap::from([(0, affected)]));
+    let Parsed::Done(landed) = FORMAT().parse(Version::new(5), &bytes(5), &Fetched::default()).unwrap() else {
+        panic!("the transaction is inline")
+    };
+    follow(&mut ours, &landed);
+    let mut fetched = Fetched::default();
+    let Finished::Needs(needs) = FORMAT().finish(&mut ours, &fetched).unwrap() else { panic!("it reads") };
+    let [Need::Read(name)] = needs.as_slice() else { panic!("one deletion file") };
+    fetched.insert(name.clone(), Some(read(&table.join(name.as_str()))));
+    let Finished::Needs(needs) = FORMAT().finish(&mut ours, &fetched).unwrap() else { panic!("it writes") };
+    let [Need::Write(name, merged)] = needs.as_slice() else { panic!("one deletion file") };
+    assert!(name.as_str().starts_with("_deletions/0-5-"), "{name}");
+    assert_eq!(merged, &read(&table.join("_deletions/0-5-3892290500531446649.bin")));
+    fetched.mark_written(name.clone());
+    assert_eq!(FORMAT().finish(&mut ours, &fetched).unwrap(), Finished::Ready);
+    let rendered = FORMAT().render(&mut ours, Version::new(6), 1000).unwrap();
+    let after = Snapshot::open("test", &rendered.entry).unwrap();
+    // The random id of the deletion file and the time are each committer's own.
+    let plain = |snapshot: &Snapshot| {
+        let mut manifest = snapshot.manifest().clone();
+        manifest.timestamp = None;
+        manifest.fragments[0].deletion_file.as_mut().unwrap().id = 0;
+        manifest
+    };
+    assert_eq!(plain(&after), plain(&settled));
+    assert_eq!(after.transaction().unwrap().read_version(), Version::new(5));
 }
 
 #[test]
@@ -237,7 +300,8 @@ fn an_earlier_attempt_that_landed_is_still_ours() {
 fn a_table_is_not_created_twice() {
     let mut table = Table::new();
     let fields = schema::new_fields(&[Column::new("id", ColumnType::Long, true)]).unwrap();
-    let second = Pending::create(overwrite(head(0, 7), Vec::new(), fields, BTreeMap::new()), Creation::default()).unwrap();
+    let second =
+        Pending::create(overwrite(head(0, 7), Vec::new(), fields, BTreeMap::new()), Creation::default()).unwrap();
     let mut other = table.delete(2, &[1]);
     let landed = table.commit(&mut other);
     let Judged::Verdict(judgement) = FORMAT().judge(&second, &landed, &Fetched::default()).unwrap() else {

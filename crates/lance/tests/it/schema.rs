@@ -1,8 +1,8 @@
 //! Columns and fields.
 
 use crate::common::{conformance, folders, manifests, read};
-use lakebed_lance::schema::{columns, new_fields};
 use lakebed_lance::Snapshot;
+use lakebed_lance::schema::{columns, new_fields};
 use lakebed_transaction::{Column, ColumnType};
 
 fn column(name: &str, column_type: ColumnType) -> Column {
