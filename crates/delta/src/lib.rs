@@ -3,6 +3,7 @@
 pub mod action;
 mod checkpoint;
 mod commit;
+pub mod deletion_vector;
 mod error;
 mod interval;
 pub mod partition;

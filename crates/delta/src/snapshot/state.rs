@@ -78,8 +78,9 @@ impl Core {
     }
 
     pub(crate) fn set_timestamp(&mut self, info: Option<&CommitInfo>) {
-        self.in_commit_timestamp_ms =
-            if self.metadata.in_commit_timestamps() { info.and_then(CommitInfo::in_commit_timestamp_ms) } else { None };
+        let own = info.and_then(CommitInfo::in_commit_timestamp_ms);
+        self.in_commit_timestamp_ms = own.filter(|_| self.metadata.in_commit_timestamps());
+        self.committed_ms = self.in_commit_timestamp_ms.or_else(|| info.and_then(|info| info.number("timestamp")));
     }
 
     /// The partition columns as the conflict rules want them.
@@ -276,6 +277,9 @@ impl Snapshot {
     }
 
     /// The version's timestamp in milliseconds since 1970: its own, else the time of its commit file, which the caller knows.
+    ///
+    /// Time travel goes by what the *newest* version says: where that has in-commit timestamps switched off again, the times
+    /// of the commit files count for every version.
     #[must_use]
     pub fn timestamp_ms(&self, commit_modified_ms: i64) -> i64 {
         self.core.in_commit_timestamp_ms.unwrap_or(commit_modified_ms)

@@ -229,7 +229,7 @@ fn a_checkpoint_of_ours_reads_back_as_the_snapshot() {
             let LoadStep::Needs(needs) = load.step().expect("the checkpoint is enough") else {
                 panic!("bytes are needed")
             };
-            assert_eq!(needs, [file.name.clone()]);
+            assert_eq!(needs, std::slice::from_ref(&file.name));
             load.feed(file.name, Some(file.bytes.clone()));
             let LoadStep::Done(again) = load.step().expect("the checkpoint can be read") else {
                 panic!("no more is needed")

@@ -1,4 +1,12 @@
 //! Integration tests of the Delta format.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod actions;
+mod commit;
+mod conflicts;
 mod conformance;
+mod damage;
+mod spark;
 mod support;
+mod validation;
+mod values;

@@ -69,3 +69,17 @@ pub(crate) fn load_names(table: &Path, names: &[(String, u64)], at: Option<Versi
         }
     }
 }
+
+/// A snapshot of commits given as text, from version 0 on.
+pub(crate) fn snapshot_of(commits: &[&str]) -> Snapshot {
+    let name = |at: usize| ObjectName::new(lakebed_naming::delta::commit_path(Version::new(at as u64)));
+    let listing = commits.iter().enumerate().map(|(at, text)| (name(at).as_str().to_owned(), text.len() as u64));
+    let mut load = Load::new(listing.collect::<Vec<_>>(), true, None);
+    for (at, text) in commits.iter().enumerate() {
+        load.feed(name(at), Some(Bytes::from((*text).to_owned())));
+    }
+    match load.step().unwrap() {
+        LoadStep::Done(snapshot) => *snapshot,
+        other @ (LoadStep::Needs(_) | LoadStep::Relist) => panic!("{other:?}"),
+    }
+}
