@@ -193,9 +193,11 @@ impl<F: Format> Commit<F> {
             Ok(Outcome::Committed { .. }) => true,
             Ok(Outcome::Nothing { .. } | Outcome::Conflict(_) | Outcome::Exhausted { .. }) | Err(_) => false,
         };
-        let keep = if committed { self.side.last().map(|(name, _)| name) } else { None };
-        let mut names: Vec<_> =
-            self.side.iter().map(|(name, _)| name).filter(|name| Some(*name) != keep).cloned().collect();
+        // What a rebase wrote, such as a merged deletion vector, may stand in the entry that landed.
+        let written = |name: &ObjectName| self.fetched.is_written(name);
+        let last = self.side.iter().rev().map(|(name, _)| name).find(|name| !written(name));
+        let keep = |name: &ObjectName| committed && (Some(name) == last || written(name));
+        let mut names: Vec<_> = self.side.iter().map(|(name, _)| name).filter(|name| !keep(name)).cloned().collect();
         names.sort();
         names.dedup();
         names
