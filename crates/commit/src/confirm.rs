@@ -42,6 +42,7 @@ impl<F: Format> Commit<F> {
                 self.doubt = None;
                 self.progressed();
                 self.known.insert(attempt.at, landed);
+                self.known_bytes.insert(attempt.at, bytes);
                 self.list(Purpose::Window, now_ms)
             }
             Ok(Parsed::Needs(needs)) => {

@@ -46,6 +46,10 @@ pub struct Commit<F: Format> {
     pub(crate) doubt: Option<(Version, String)>,
     /// Landed entries that the caller already holds, above the base and without a gap.
     seeds: BTreeMap<Version, Bytes>,
+    /// The bytes of the entries that ours was rebased over, ascending.
+    pub(crate) followed: Vec<(Version, Bytes)>,
+    /// The bytes of landed entries that were read but not yet followed.
+    pub(crate) known_bytes: BTreeMap<Version, Bytes>,
     /// The entry that was offered last.
     pub(crate) offered: Option<Bytes>,
     /// Landed entries that were read but not yet followed.
@@ -123,6 +127,8 @@ impl<F: Format> Commit<F> {
             repeats: 0,
             doubt: None,
             seeds: BTreeMap::new(),
+            followed: Vec::new(),
+            known_bytes: BTreeMap::new(),
             offered: None,
             known: BTreeMap::new(),
             fetched: Fetched::default(),
@@ -152,6 +158,12 @@ impl<F: Format> Commit<F> {
     #[must_use]
     pub const fn offered(&self) -> Option<&Bytes> {
         self.offered.as_ref()
+    }
+
+    /// The bytes of the landed entries that ours was rebased over, ascending and without a gap.
+    #[must_use]
+    pub fn followed(&self) -> &[(Version, Bytes)] {
+        &self.followed
     }
 
     /// The version that ours follows: the one it read, or the last one that it was rebased over.

@@ -112,6 +112,7 @@ impl<F: Format> Commit<F> {
             match self.format.parse(version, &bytes, &self.fetched) {
                 Ok(Parsed::Done(landed)) => {
                     self.known.insert(version, landed);
+                    self.known_bytes.insert(version, bytes);
                 }
                 Ok(Parsed::Needs(names)) => {
                     if names.iter().all(|name| self.fetched.get(name).is_some()) {
@@ -193,6 +194,7 @@ impl<F: Format> Commit<F> {
                 Ok(Judged::Verdict(_)) => match self.format.rebase(&mut self.pending, &landed, &self.fetched) {
                     Ok(Rebased::Done) => {
                         self.base = Some(version);
+                        self.followed.extend(self.known_bytes.remove_entry(&version));
                         continue;
                     }
                     Ok(Rebased::Needs(names)) => names,

@@ -23,7 +23,7 @@ pub async fn append(
     options: WriteOptions,
 ) -> Result<Plan, OpsError> {
     let mut plan = Plan { operation: "WRITE", ..Plan::default() };
-    plan.parameters.insert("mode".to_owned(), "\"Append\"".to_owned());
+    plan.parameters.insert("mode".to_owned(), "Append".to_owned());
     plan.parameters.insert("partitionBy".to_owned(), partition_by(view));
     let mut writer = RowWriter::new(store, view, options);
     for batch in source {
@@ -55,7 +55,7 @@ pub async fn overwrite(
     options: WriteOptions,
 ) -> Result<Plan, OpsError> {
     let mut plan = Plan { operation: "WRITE", ..Plan::default() };
-    plan.parameters.insert("mode".to_owned(), "\"Overwrite\"".to_owned());
+    plan.parameters.insert("mode".to_owned(), "Overwrite".to_owned());
     plan.parameters.insert("partitionBy".to_owned(), partition_by(view));
     let mut writer = RowWriter::new(store, view, options);
     match scope {
@@ -67,7 +67,7 @@ pub async fn overwrite(
             plan.removed.clone_from(&plan.read);
         }
         OverwriteScope::Where(predicate, text) => {
-            plan.parameters.insert("predicate".to_owned(), json_text(text));
+            plan.parameters.insert("predicate".to_owned(), text.clone());
             remaining_rows(store, view, predicate, &mut plan, &mut writer).await?;
         }
     }
@@ -101,7 +101,7 @@ pub async fn delete(
     options: WriteOptions,
 ) -> Result<Plan, OpsError> {
     let mut plan = Plan { operation: "DELETE", ..Plan::default() };
-    plan.parameters.insert("predicate".to_owned(), json_text(&serde_json::json!([text]).to_string()));
+    plan.parameters.insert("predicate".to_owned(), serde_json::json!([text]).to_string());
     let mut writer = RowWriter::new(store, view, options);
     remaining_rows(store, view, predicate, &mut plan, &mut writer).await?;
     plan.added = writer.finish().await?;
@@ -117,10 +117,5 @@ pub fn candidates(view: &dyn SnapshotView, predicate: &Expr) -> Result<Vec<crate
 }
 
 fn partition_by(view: &dyn SnapshotView) -> String {
-    json_text(&serde_json::json!(view.partition_columns()).to_string())
-}
-
-/// A JSON text that holds a string, which is how Delta keeps operation parameters.
-pub(crate) fn json_text(text: &str) -> String {
-    serde_json::Value::String(text.to_owned()).to_string()
+    serde_json::json!(view.partition_columns()).to_string()
 }

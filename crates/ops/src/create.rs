@@ -83,7 +83,8 @@ fn protocol(features: &[(&'static str, bool)]) -> Protocol {
         return Protocol { min_reader_version: 1, min_writer_version: 2, reader_features: None, writer_features: None };
     }
     let named = |keep: &dyn Fn(bool) -> bool| -> Vec<String> {
-        let mut names: Vec<_> = features.iter().filter(|(_, reads)| keep(*reads)).map(|(name, _)| (*name).to_owned()).collect();
+        let mut names: Vec<_> =
+            features.iter().filter(|(_, reads)| keep(*reads)).map(|(name, _)| (*name).to_owned()).collect();
         names.sort();
         names.dedup();
         names
@@ -113,7 +114,10 @@ fn check_columns(definition: &TableDefinition) -> Result<(), OpsError> {
     let invalid = |problem: String, advice: &str| OpsError::Invalid { problem, advice: advice.to_owned() };
     for (at, column) in definition.columns.iter().enumerate() {
         if definition.columns.iter().take(at).any(|other| other.name.eq_ignore_ascii_case(&column.name)) {
-            return Err(invalid(format!("column {} is there twice", column.name), "names differ by more than their case"));
+            return Err(invalid(
+                format!("column {} is there twice", column.name),
+                "names differ by more than their case",
+            ));
         }
     }
     for name in &definition.partition_columns {
@@ -129,7 +133,10 @@ fn check_columns(definition: &TableDefinition) -> Result<(), OpsError> {
         }
     }
     if !definition.columns.is_empty() && definition.partition_columns.len() >= definition.columns.len() {
-        return Err(invalid("every column is a partition column".to_owned(), "leave at least one column for the files"));
+        return Err(invalid(
+            "every column is a partition column".to_owned(),
+            "leave at least one column for the files",
+        ));
     }
     Ok(())
 }

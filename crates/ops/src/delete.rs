@@ -6,7 +6,7 @@ use crate::view::{SnapshotView, ViewFile};
 use crate::{OpsError, Plan};
 use arrow_array::BooleanArray;
 use arrow_select::filter::filter_record_batch;
-use lakebed_data::{DataError, Rows, evaluate_scalar, filter_mask};
+use lakebed_data::{Rows, evaluate_scalar, filter_mask};
 use lakebed_storage::Store;
 use lakebed_transaction::{Expr, ReadPredicate, Scalar};
 use std::sync::Arc;
@@ -85,7 +85,7 @@ pub(crate) async fn remaining_rows(
             let meets = filter_mask(predicate, &batch)?;
             deleted += meets.true_count() as u64;
             let stays: BooleanArray = meets.iter().map(|met| Some(met != Some(true))).collect();
-            let rest = filter_record_batch(&batch, &stays).map_err(|error| DataError::arrow(&file.object, error))?;
+            let rest = filter_record_batch(&batch, &stays).map_err(OpsError::rows(&file.object))?;
             if rest.num_rows() > 0 {
                 kept.push(rest);
             }

@@ -19,7 +19,7 @@ pub struct Statement {
     pub read_files: Vec<Arc<str>>,
     /// The operation's name.
     pub operation: String,
-    /// Its parameters; values are JSON texts.
+    /// Its parameters as text; lists and maps as the text of their JSON.
     pub parameters: BTreeMap<String, String>,
     /// What it counted, by Delta's names.
     pub metrics: BTreeMap<String, String>,
@@ -114,10 +114,10 @@ pub fn set_properties(
     }
     let (operation, parameters) = if set.is_empty() {
         let keys = serde_json::json!(unset).to_string();
-        let pairs = [("properties", crate::append::json_text(&keys)), ("ifExists", "true".to_owned())];
+        let pairs = [("properties", keys), ("ifExists", "true".to_owned())];
         ("UNSET TBLPROPERTIES", pairs.into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
     } else {
-        let pairs = crate::append::json_text(&serde_json::json!(set).to_string());
+        let pairs = serde_json::json!(set).to_string();
         ("SET TBLPROPERTIES", BTreeMap::from([("properties".to_owned(), pairs)]))
     };
     Ok(Statement {

@@ -18,6 +18,14 @@ pub enum OpsError {
     /// The table's log holds something that does not fit.
     #[error(transparent)]
     Delta(#[from] DeltaError),
+    /// A batch of rows could not be taken apart.
+    #[error("rows of {what} could not be taken apart: {source}; report this as a defect")]
+    Rows {
+        /// Where the rows come from.
+        what: String,
+        /// The cause.
+        source: arrow_schema::ArrowError,
+    },
     /// The table needs a feature that row statements do not have.
     #[error("the table needs {feature}, which {statement} does not support here; {advice}")]
     Unsupported {
@@ -36,4 +44,11 @@ pub enum OpsError {
         /// What to do.
         advice: String,
     },
+}
+
+impl OpsError {
+    /// For rows of `what` that could not be taken apart.
+    pub(crate) fn rows(what: &str) -> impl FnOnce(arrow_schema::ArrowError) -> Self {
+        move |source| Self::Rows { what: what.to_owned(), source }
+    }
 }

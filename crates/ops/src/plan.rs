@@ -26,7 +26,7 @@ pub struct NewFile {
 pub struct Plan {
     /// The operation by Delta's name for it.
     pub operation: &'static str,
-    /// Parameters for the log; values are JSON texts.
+    /// Parameters for the log as text; lists and maps as the text of their JSON.
     pub parameters: BTreeMap<String, String>,
     /// Files that come in.
     pub added: Vec<NewFile>,

@@ -4,7 +4,7 @@ use crate::plan::NewFile;
 use crate::{OpsError, SnapshotView};
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_select::take::take_record_batch;
-use lakebed_data::{DataError, ParquetSink, WriteOptions, WrittenFile, align, scalar_at};
+use lakebed_data::{ParquetSink, WriteOptions, WrittenFile, align, scalar_at};
 use lakebed_delta::partition;
 use lakebed_naming::Uuid;
 use lakebed_naming::delta::{data_file, partition_folder};
@@ -36,8 +36,10 @@ impl<'a> RowWriter<'a> {
         let columns = view.columns();
         let names = view.partition_columns();
         let is_partition = |column: &Column| names.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
-        let partition_columns =
-            names.iter().filter_map(|name| columns.iter().find(|c| c.name.eq_ignore_ascii_case(name)).cloned()).collect();
+        let partition_columns = names
+            .iter()
+            .filter_map(|name| columns.iter().find(|c| c.name.eq_ignore_ascii_case(name)).cloned())
+            .collect();
         let file_columns = columns.iter().filter(|column| !is_partition(column)).cloned().collect();
         Self {
             store,
@@ -60,8 +62,9 @@ impl<'a> RowWriter<'a> {
                 self.sinks.insert(key.clone(), Sink { partition, parquet });
             }
             let Some(sink) = self.sinks.get_mut(&key) else { continue };
-            let indices: Vec<usize> = self.file_columns.iter().filter_map(|c| rows.schema().index_of(&c.name).ok()).collect();
-            sink.parquet.write(&rows.project(&indices).map_err(|error| DataError::arrow("rows", error))?)?;
+            let indices: Vec<usize> =
+                self.file_columns.iter().filter_map(|c| rows.schema().index_of(&c.name).ok()).collect();
+            sink.parquet.write(&rows.project(&indices).map_err(OpsError::rows("a batch"))?)?;
             let files = sink.parquet.take_files();
             let partition = sink.partition.clone();
             self.put(files, &key, &partition).await?;
@@ -110,9 +113,7 @@ impl<'a> RowWriter<'a> {
         let pick = |rows: Vec<u32>| take_record_batch(batch, &UInt32Array::from(rows));
         order
             .into_iter()
-            .map(|(key, partition, rows)| {
-                Ok((key, partition, pick(rows).map_err(|error| DataError::arrow("rows", error))?))
-            })
+            .map(|(key, partition, rows)| Ok((key, partition, pick(rows).map_err(OpsError::rows("a batch"))?)))
             .collect()
     }
 

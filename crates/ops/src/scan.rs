@@ -1,8 +1,8 @@
 //! Reading the rows of a version.
 
-use crate::view::{Deleted, SnapshotView, ViewFile};
 use crate::OpsError;
 use crate::delete::matching_files;
+use crate::view::{Deleted, SnapshotView, ViewFile};
 use arrow_array::RecordBatch;
 use lakebed_data::{ParquetRows, ReadOptions, Rows, read_parquet};
 use lakebed_delta::action::DeletionVector;

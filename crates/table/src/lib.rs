@@ -1,1 +1,53 @@
-//! The table facade: open, create, read, commit and maintain.
+//! The table facade: open, create, read, commit and maintain Lance and Delta tables.
+//!
+//! [`Table`] is a handle on one table. It finds and loads versions, performs what the commit machine asks for, and does the
+//! work that follows a commit. It makes no decision about conflicts: those are the rules' and the machine's.
+//!
+//! ```
+//! use lakebed_table::{CommitOptions, NewTable, OpenOptions, Table, TableFormat};
+//! use lakebed_transaction::{Column, ColumnType, Outcome};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let definition = NewTable::new(TableFormat::Delta, vec![Column::new("id", ColumnType::Long, false)]);
+//! let (table, report) =
+//!     Table::create("memory://doc/trips", &OpenOptions::default(), &definition, &CommitOptions::default()).await?;
+//! assert!(matches!(report.outcome, Outcome::Committed { .. }));
+//! let table = table.ok_or("not created")?;
+//! assert_eq!(table.snapshot().summary()?.num_rows, Some(0));
+//! # Ok(())
+//! # }
+//! ```
+
+mod clock;
+mod commit;
+mod create;
+mod delta_rows;
+mod error;
+mod history;
+mod lance_rows;
+mod load;
+mod options;
+mod outcome;
+mod perform;
+mod policy;
+mod prepared;
+mod report;
+mod scan;
+mod shared;
+mod snapshot;
+mod summary;
+mod table;
+mod upkeep;
+
+pub use create::NewTable;
+pub use delta_rows::Scope;
+pub use error::TableError;
+pub use lakebed_ops::Batches;
+pub use options::{CommitOptions, OpenOptions, TableFormat, VersionSpec};
+pub use prepared::{Prepared, PreparedDelta, parse_prepared_delta};
+pub use report::Report;
+pub use scan::{ScanRequest, Scanned};
+pub use snapshot::{DeltaVersion, LanceVersion, Snapshot};
+pub use summary::{FileSummary, FragmentSummary, HistoryEntry, IndexSummary, ProtocolSummary, Summary};
+pub use table::Table;

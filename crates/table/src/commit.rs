@@ -1,0 +1,91 @@
+//! Running one commit: in turn with the other writers of this process, on what they already know.
+
+use crate::create::Place;
+use crate::perform;
+use crate::{CommitOptions, TableError};
+use bytes::Bytes;
+use lakebed_commit::{Backoff, Budget, Commit, Format, Freshness};
+use lakebed_naming::Version;
+use lakebed_transaction::Outcome;
+use std::time::Duration;
+
+/// How long a writer waits for its turn before it goes ahead without; the store decides in any case.
+const TURN_WAIT: Duration = Duration::from_secs(10);
+
+/// A commit that ended: the answer, and the entry if it landed.
+pub(crate) struct Ended {
+    pub(crate) outcome: Outcome,
+    /// The bytes of our entry, after `Committed`.
+    pub(crate) entry: Option<Bytes>,
+    /// The landed entries that ours was rebased over, ascending.
+    pub(crate) followed: Vec<(Version, Bytes)>,
+    /// When the commit began, so that its version is known to be the newest since then.
+    pub(crate) asked_ms: u64,
+}
+
+impl Place {
+    /// Runs a commit of `pending`, which was built on `base`: a version, and since when it is known that nothing follows it.
+    pub(crate) async fn run<F: Format>(
+        &self,
+        format: F,
+        pending: F::Pending,
+        base: Option<(Version, u64)>,
+        options: &CommitOptions,
+    ) -> Result<Ended, TableError> {
+        let turn = tokio::time::timeout(TURN_WAIT, self.shared.turn.lock()).await.ok();
+        let (base, base_known_ms) = base.map_or((None, 0), |(version, known_ms)| (Some(version), known_ms));
+        let trust_ms = u64::try_from(options.trust.as_millis()).unwrap_or(u64::MAX);
+        let known = base.and_then(|base| self.known_newest(base, base_known_ms));
+        let budget = Budget {
+            rebases_max: options.rebases_max,
+            elapsed_ms_max: u64::try_from(options.timeout.as_millis()).unwrap_or(u64::MAX),
+            backoff: Backoff { seed: self.draw_seed(), ..Backoff::default() },
+            ..Budget::default()
+        };
+        let until_ms = known.map_or(0, |known_ms| known_ms.saturating_add(trust_ms));
+        let held = base.map(|base| self.shared.entries_above(base)).unwrap_or_default();
+        let mut commit =
+            Commit::new(format, pending, base, Freshness { until_ms, for_ms: trust_ms }, budget).with_landed(held);
+        let asked_ms = self.clock.now_ms();
+        let answer = perform::run(&mut commit, &*self.store, &self.clock).await;
+        if let Ok(Outcome::Committed { version, .. }) = &answer {
+            for (landed, entry) in commit.followed() {
+                self.shared.remember(*landed, entry.clone());
+            }
+            if let Some(entry) = commit.offered() {
+                self.shared.remember(*version, entry.clone());
+            }
+            self.shared.saw_newest(*version, asked_ms);
+        }
+        drop(turn);
+        // Objects beside entries that certainly did not land. Who fails to remove them leaves them to a cleanup.
+        for name in commit.leftovers(&answer) {
+            let _ = self.store.delete(name.as_str()).await;
+        }
+        let outcome = answer.map_err(|source| TableError::Commit { root: self.store.root().to_owned(), source })?;
+        let entry = match &outcome {
+            Outcome::Committed { .. } => commit.offered().cloned(),
+            Outcome::Nothing { .. } | Outcome::Conflict(_) | Outcome::Exhausted { .. } | Outcome::Unknown { .. } => {
+                None
+            }
+        };
+        let followed = commit.followed().to_vec();
+        Ok(Ended { outcome, entry, followed, asked_ms })
+    }
+
+    /// Since when the version after `base` is known to be free: from the caller, or from what the neighbours saw when
+    /// everything in between is held here.
+    fn known_newest(&self, base: Version, known_ms: u64) -> Option<u64> {
+        match self.shared.newest() {
+            Some((newest, at_ms)) if newest > base => (!self.shared.entries_above(base).is_empty()).then_some(at_ms),
+            Some((newest, at_ms)) if newest == base => Some(at_ms.max(known_ms)),
+            Some(_) | None => Some(known_ms),
+        }
+    }
+
+    /// A seed for jitter and for the names of files.
+    #[expect(clippy::disallowed_methods, reason = "the facade is where randomness enters")]
+    pub(crate) fn draw_seed(&self) -> u64 {
+        uuid::Uuid::new_v4().as_u64_pair().1
+    }
+}

@@ -1,0 +1,240 @@
+//! Row statements and property changes on a Delta table.
+
+use crate::create::fresh_id;
+use crate::load::delta::{delta_error, first};
+use crate::snapshot::{DeltaVersion, Snapshot};
+use crate::{CommitOptions, Report, Table, TableError, TableFormat, policy};
+use lakebed_commit::CommitError;
+use lakebed_data::WriteOptions;
+use lakebed_delta::{DeltaFormat, Pending, Transaction};
+use lakebed_naming::Version;
+use lakebed_ops::delta::{Statement, set_properties, statement};
+use lakebed_ops::{Batches, OverwriteScope, Plan, append, delete, overwrite};
+use lakebed_transaction::{Expr, Outcome, TransactionId, Verdict};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Table {
+    /// Appends rows, blindly: nothing of the table is read. `source` is called once for each planning.
+    ///
+    /// # Errors
+    /// The rows do not fit the table, or the store cannot be asked. Nothing was committed.
+    pub async fn append(
+        &mut self,
+        mut source: impl FnMut() -> Result<Batches, TableError>,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        let held = self.delta_for("append")?;
+        let plan = append(self.store(), &*held.snapshot, source()?, WriteOptions::default()).await?;
+        self.commit_plan(&held, plan, commit).await
+    }
+
+    /// Replaces all rows, or those that meet a predicate, by others. `source` is called once for each planning.
+    ///
+    /// # Errors
+    /// The rows do not fit the table or the predicate, or the store cannot be asked. Nothing was committed.
+    pub async fn overwrite(
+        &mut self,
+        mut source: impl FnMut() -> Result<Batches, TableError>,
+        scope: &Scope,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        let mut plannings = 0;
+        loop {
+            plannings += 1;
+            let held = self.delta_for("overwrite")?;
+            let scope = match scope {
+                Scope::Whole => OverwriteScope::Whole,
+                Scope::Where(text) => OverwriteScope::Where(bound(text, &held)?, text.clone()),
+            };
+            let plan = overwrite(self.store(), &*held.snapshot, source()?, &scope, WriteOptions::default()).await?;
+            let report = self.commit_plan(&held, plan, commit).await?;
+            if let Some(report) = self.planned_again(report, plannings, commit).await? {
+                return Ok(report);
+            }
+        }
+    }
+
+    /// Deletes the rows that meet a predicate (SQL text).
+    ///
+    /// # Errors
+    /// The predicate does not fit the table, or the store cannot be asked. Nothing was committed.
+    pub async fn delete(&mut self, predicate: &str, commit: &CommitOptions) -> Result<Report, TableError> {
+        let mut plannings = 0;
+        loop {
+            plannings += 1;
+            let held = self.delta_for("delete")?;
+            let expr = bound(predicate, &held)?;
+            let plan = delete(self.store(), &*held.snapshot, &expr, predicate, WriteOptions::default()).await?;
+            let report = self.commit_plan(&held, plan, commit).await?;
+            if let Some(report) = self.planned_again(report, plannings, commit).await? {
+                return Ok(report);
+            }
+        }
+    }
+
+    pub(crate) async fn set_delta_properties(
+        &mut self,
+        held: &DeltaVersion,
+        set: &BTreeMap<String, String>,
+        unset: &[String],
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        let statement = set_properties(&held.snapshot, set, unset)?;
+        self.commit_statement(held, statement, BTreeMap::new(), commit).await
+    }
+
+    /// Whether a statement that reads and lost is planned again: `None` after a refresh, the report where it ends.
+    async fn planned_again(
+        &mut self,
+        mut report: Report,
+        plannings: u32,
+        commit: &CommitOptions,
+    ) -> Result<Option<Report>, TableError> {
+        report.plannings = plannings;
+        let lost = matches!(&report.outcome, Outcome::Conflict(conflict) if conflict.why.verdict == Verdict::Retryable);
+        if !lost || plannings >= commit.plannings_max {
+            return Ok(Some(report));
+        }
+        self.refresh().await?;
+        Ok(None)
+    }
+
+    fn delta_for(&self, statement: &'static str) -> Result<DeltaVersion, TableError> {
+        match &self.snapshot {
+            Snapshot::Delta(delta) => Ok(delta.clone()),
+            Snapshot::Lance(_) => Err(TableError::Invalid {
+                problem: format!(
+                    "{statement} on a {} table needs to read and write rows of Lance data files, which this build does not do \
+                     (it was built without lance-data)",
+                    TableFormat::Lance
+                ),
+                advice:
+                    "write the fragments with a Lance client and commit its transaction, or use a build with lance-data"
+                        .to_owned(),
+            }),
+        }
+    }
+
+    async fn commit_plan(
+        &mut self,
+        held: &DeltaVersion,
+        plan: Plan,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        let counts = BTreeMap::from([
+            ("files_added".to_owned(), plan.added.len() as u64),
+            ("files_removed".to_owned(), plan.removed.len() as u64),
+            ("rows_inserted".to_owned(), plan.rows_inserted),
+            ("rows_deleted".to_owned(), plan.rows_deleted),
+            ("rows_copied".to_owned(), plan.rows_copied),
+        ]);
+        if plan.is_empty() {
+            let outcome = Outcome::Nothing { version: held.snapshot.version() };
+            let mut report = Report::of(outcome, TransactionId::new(fresh_id().to_string()));
+            report.metrics = counts;
+            return Ok(report);
+        }
+        let now_ms = i64::try_from(self.place.clock.now_ms()).unwrap_or(i64::MAX);
+        let statement = statement(&held.snapshot, &plan, now_ms)?;
+        self.commit_statement(held, statement, counts, commit).await
+    }
+
+    async fn commit_statement(
+        &mut self,
+        held: &DeltaVersion,
+        statement: Statement,
+        counts: BTreeMap<String, u64>,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        let id = TransactionId::new(fresh_id().to_string());
+        let mut transaction = Transaction::new(id, &statement.operation, statement.actions);
+        transaction.parameters =
+            statement.parameters.into_iter().map(|(key, text)| (key, Value::String(text))).collect::<Map<_, _>>();
+        transaction.metrics = statement.metrics.into_iter().collect();
+        transaction.reads.predicates = statement.predicates;
+        transaction.reads.files = statement.read_files;
+        let mut report = self.commit_delta(held, transaction, commit).await?;
+        report.metrics = counts;
+        Ok(report)
+    }
+
+    /// Commits a Delta transaction that was built on `held`.
+    ///
+    /// # Errors
+    /// It cannot be written on that version, or the store cannot be asked. Nothing was committed.
+    pub(crate) async fn commit_delta(
+        &mut self,
+        held: &DeltaVersion,
+        transaction: Transaction,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        let id = transaction.id.clone();
+        let format = DeltaFormat::new(policy::delta(commit.policy.as_deref(), Some(held.snapshot.metadata()))?);
+        let store = Arc::clone(self.store());
+        let pending = Pending::on(held.snapshot.core(), transaction).map_err(|source| delta_error(&*store, source))?;
+        let base = held.snapshot.version();
+        let place = Arc::clone(&self.place);
+        let ended = place.run(format, pending, Some((base, self.known_ms(base))), commit).await?;
+        if let (Outcome::Committed { version, .. }, Some(entry)) = (&ended.outcome, &ended.entry) {
+            let (version, asked_ms) = (*version, ended.asked_ms);
+            self.take_delta(held, &ended.followed, version, entry, asked_ms);
+            self.after_delta_commit(version);
+        }
+        Ok(Report::of(ended.outcome, id))
+    }
+
+    /// Moves the handle to the version that ours created, by the entries that are at hand. Where that does not work out the
+    /// handle stays: the commit stands all the same, and the next refresh finds it.
+    fn take_delta(
+        &mut self,
+        held: &DeltaVersion,
+        followed: &[(Version, bytes::Bytes)],
+        version: Version,
+        entry: &bytes::Bytes,
+        asked_ms: u64,
+    ) {
+        let mut snapshot = (*held.snapshot).clone();
+        let ours = [(version, entry.clone())];
+        for (landed, bytes) in followed.iter().chain(&ours) {
+            match snapshot.advance(*landed, bytes) {
+                Ok(next) => snapshot = next,
+                Err(_) => return,
+            }
+        }
+        if snapshot.version() == version {
+            let commit_modified_ms = i64::try_from(self.place.clock.now_ms()).ok();
+            self.snapshot = Snapshot::Delta(DeltaVersion { snapshot: Arc::new(snapshot), commit_modified_ms });
+            self.asked_ms = asked_ms;
+        }
+    }
+}
+
+/// What an overwrite replaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Every row.
+    Whole,
+    /// The rows that meet a predicate (SQL text); the new rows must meet it too.
+    Where(String),
+}
+
+/// A predicate, parsed and fitted to the table's columns.
+pub(crate) fn bound(text: &str, held: &DeltaVersion) -> Result<Expr, TableError> {
+    Ok(lakebed_sql::bind(&lakebed_sql::parse_predicate(text)?, &held.snapshot.schema().columns())?)
+}
+
+/// The snapshot of a table's first version, from its entry.
+pub(crate) fn first_version(
+    root: &str,
+    version: Version,
+    entry: &bytes::Bytes,
+) -> Result<lakebed_delta::Snapshot, TableError> {
+    first(version, entry).map_err(|source| TableError::Delta { root: root.to_owned(), source })
+}
+
+/// A commit error that names the table.
+pub(crate) fn commit_error(root: &str, source: CommitError) -> TableError {
+    TableError::Commit { root: root.to_owned(), source }
+}

@@ -1,0 +1,202 @@
+//! Prepared transactions and row deletions on a Lance table, and configuration on both formats.
+
+use crate::create::fresh_id;
+use crate::load::lance::{format_error, load_version};
+use crate::snapshot::{LanceVersion, Snapshot};
+use crate::{CommitOptions, Report, Table, TableError, policy};
+use bytes::Bytes;
+use lakebed_lance::proto::table::{DataFragment, Transaction as Message};
+use lakebed_lance::transaction::{Head, MapChange, MapChanges, append, delete, update_config};
+use lakebed_lance::{LanceFormat, Pending, deletion};
+use lakebed_naming::Version;
+use lakebed_naming::lance::{DeletionFileName, DeletionKind};
+use lakebed_transaction::{Outcome, RowSet, TransactionId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Rows in a deletion file from which on the bitmap form is written, as pylance chooses.
+const BITMAP_ROWS_MIN: u64 = 5_000;
+
+impl Table {
+    /// Sets and removes table properties (Delta) or configuration keys (Lance).
+    ///
+    /// # Errors
+    /// A property cannot be set on this table, or the store cannot be asked. Nothing was committed.
+    pub async fn set_properties(
+        &mut self,
+        set: BTreeMap<String, String>,
+        unset: Vec<String>,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        if set.is_empty() && unset.is_empty() {
+            let outcome = Outcome::Nothing { version: self.version() };
+            return Ok(Report::of(outcome, TransactionId::new(fresh_id().to_string())));
+        }
+        let held = match self.snapshot.clone() {
+            Snapshot::Delta(held) => return self.set_delta_properties(&held, &set, &unset, commit).await,
+            Snapshot::Lance(held) => held,
+        };
+        let removed = unset.into_iter().map(|key| (key, None));
+        let entries = set.into_iter().map(|(key, value)| (key, Some(value))).chain(removed).collect();
+        let config = Some(MapChange { entries, replace: false });
+        let message = update_config(head(&held), MapChanges { config, ..MapChanges::default() });
+        self.commit_lance(&held, message, None, commit).await
+    }
+
+    /// Appends fragments whose data files somebody wrote into the table's `data/` folder (Lance).
+    ///
+    /// # Errors
+    /// The table is no Lance table, or the store cannot be asked. Nothing was committed.
+    pub async fn append_fragments(
+        &mut self,
+        fragments: Vec<DataFragment>,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        let held = self.lance_for("appending fragments")?;
+        let message = append(head(&held), fragments);
+        self.commit_lance(&held, message, None, commit).await
+    }
+
+    /// Deletes rows by fragment and physical position (Lance): deletion files are written, fragments without a live row are
+    /// taken out. Rows that are deleted already stay so. Deletions of other rows of the same fragments, by others, are merged
+    /// by the rebase. `predicate` is kept for who reads the history.
+    ///
+    /// # Errors
+    /// The table is no Lance table, a fragment is not there, or the store cannot be asked. Nothing was committed.
+    pub async fn delete_rows(
+        &mut self,
+        rows: BTreeMap<u64, RowSet>,
+        predicate: &str,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        let held = self.lance_for("deleting rows by position")?;
+        let (mut updated, mut removed, mut affected) = (Vec::new(), Vec::new(), BTreeMap::new());
+        for (id, wanted) in rows {
+            let fragment = held.snapshot.fragment(id).ok_or_else(|| TableError::Invalid {
+                problem: format!("version {} has no fragment {id}", held.snapshot.version()),
+                advice: "refresh the table and look its fragments up again".to_owned(),
+            })?;
+            let before = self.deleted_rows(&held, fragment).await?;
+            let fresh = wanted.difference(&before);
+            if fresh.is_empty() {
+                continue;
+            }
+            let all = before.union(&fresh);
+            affected.insert(id, fresh);
+            if fragment.physical_rows > 0 && all.len() >= fragment.physical_rows {
+                removed.push(id);
+            } else {
+                updated.push(self.with_deletion_file(&held, fragment, &all, before.is_empty()).await?);
+            }
+        }
+        if affected.is_empty() {
+            let outcome = Outcome::Nothing { version: held.snapshot.version() };
+            return Ok(Report::of(outcome, TransactionId::new(fresh_id().to_string())));
+        }
+        let message = delete(head(&held), updated, removed, predicate.to_owned());
+        self.commit_lance(&held, message, Some(affected), commit).await
+    }
+
+    /// The rows of a fragment that its deletion file lists.
+    async fn deleted_rows(&self, held: &LanceVersion, fragment: &DataFragment) -> Result<RowSet, TableError> {
+        let store = &**self.store();
+        let wrong = |source| format_error(store, source);
+        let (Some(file), Some(name)) =
+            (&fragment.deletion_file, held.snapshot.deletion_object(fragment).map_err(wrong)?)
+        else {
+            return Ok(RowSet::new());
+        };
+        let bytes = store.get(name.as_str()).await?.ok_or_else(|| TableError::Unavailable {
+            root: store.root().to_owned(),
+            problem: format!("the deletion file {name} is not there"),
+            advice: "read an earlier version, or restore the file".to_owned(),
+        })?;
+        let kind = deletion::kind_of(name.as_str(), file).map_err(wrong)?;
+        let physical_rows = (fragment.physical_rows > 0).then_some(fragment.physical_rows);
+        deletion::decode(name.as_str(), kind, &bytes, physical_rows).map_err(wrong)
+    }
+
+    /// The fragment with a new deletion file, which is put here.
+    async fn with_deletion_file(
+        &self,
+        held: &LanceVersion,
+        fragment: &DataFragment,
+        rows: &RowSet,
+        first: bool,
+    ) -> Result<DataFragment, TableError> {
+        let small = first && rows.len() < BITMAP_ROWS_MIN;
+        let name = DeletionFileName {
+            fragment: fragment.id,
+            read_version: held.snapshot.version(),
+            id: self.place.draw_seed(),
+            kind: if small { DeletionKind::Arrow } else { DeletionKind::Bitmap },
+        };
+        let bytes = deletion::encode(name.kind, rows).map_err(|source| format_error(&**self.store(), source))?;
+        self.store().put(&name.path(), bytes).await?;
+        Ok(DataFragment { deletion_file: Some(deletion::entry(&name, rows.len())), ..fragment.clone() })
+    }
+
+    /// Commits a prepared Lance transaction on the version that it names as the one it read.
+    pub(crate) async fn commit_lance_message(
+        &mut self,
+        message: Message,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        let held = self.lance_for("committing a Lance transaction")?;
+        let read = Version::new(message.read_version);
+        let base = if read == held.snapshot.version() {
+            held
+        } else {
+            load_version(&**self.store(), held.scheme, read).await?
+        };
+        self.commit_lance(&base, message, None, commit).await
+    }
+
+    async fn commit_lance(
+        &mut self,
+        held: &LanceVersion,
+        message: Message,
+        affected: Option<BTreeMap<u64, RowSet>>,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        policy::lance(commit.policy.as_deref())?;
+        let id = TransactionId::new(message.uuid.clone());
+        let place = Arc::clone(&self.place);
+        let wrong = |source| format_error(&*place.store, source);
+        let mut pending = Pending::new(Arc::clone(&held.snapshot), message, place.draw_seed()).map_err(wrong)?;
+        if let Some(rows) = affected {
+            pending = pending.with_affected_rows(rows);
+        }
+        let format = LanceFormat::new(held.scheme, &lakebed_conflict::lance::LANCE);
+        let base = held.snapshot.version();
+        let ended = place.run(format, pending, Some((base, self.known_ms(base))), commit).await?;
+        if let (Outcome::Committed { version, .. }, Some(entry)) = (&ended.outcome, &ended.entry) {
+            self.take_lance(held, *version, entry, ended.asked_ms);
+        }
+        Ok(Report::of(ended.outcome, id))
+    }
+
+    /// Moves the handle to the version that ours created.
+    fn take_lance(&mut self, held: &LanceVersion, version: Version, entry: &Bytes, asked_ms: u64) {
+        if let Ok(snapshot) = lakebed_lance::Snapshot::open(&format!("version {version}"), entry)
+            && snapshot.version() == version
+        {
+            self.snapshot = Snapshot::Lance(LanceVersion { snapshot: Arc::new(snapshot), scheme: held.scheme });
+            self.asked_ms = asked_ms;
+        }
+    }
+
+    fn lance_for(&self, what: &str) -> Result<LanceVersion, TableError> {
+        match &self.snapshot {
+            Snapshot::Lance(lance) => Ok(lance.clone()),
+            Snapshot::Delta(_) => Err(TableError::Invalid {
+                problem: format!("{what} needs a Lance table, and this is a Delta table"),
+                advice: "use the statements of Delta tables".to_owned(),
+            }),
+        }
+    }
+}
+
+fn head(held: &LanceVersion) -> Head {
+    Head { read_version: Some(held.snapshot.version()), id: fresh_id(), properties: BTreeMap::new() }
+}

@@ -1,0 +1,115 @@
+//! Loading a Delta version: the hint, the listing, and each needed object once.
+
+use super::{list_all, read_all};
+use crate::TableError;
+use crate::snapshot::DeltaVersion;
+use bytes::Bytes;
+use lakebed_commit::ObjectName;
+use lakebed_delta::{DeltaError, Hint, Load, LoadStep, Snapshot};
+use lakebed_naming::Version;
+use lakebed_naming::delta::{LAST_CHECKPOINT, LOG_FOLDER, LogName, commit_path, log_path};
+use lakebed_storage::{Listed, Store};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Loads the newest version, or the one asked for. `None`: there is no Delta log.
+pub(crate) async fn load(store: &dyn Store, at: Option<Version>) -> Result<Option<DeltaVersion>, TableError> {
+    let hint = store.get(&log_path(LAST_CHECKPOINT)).await?.and_then(|bytes| Hint::parse(&bytes));
+    // A hint above the version asked for would hide what that version needs.
+    let hint = hint.filter(|hint| at.is_none_or(|at| hint.version <= at));
+    let after = hint.map(|hint| hint.list_after());
+    let listed = list_all(store, LOG_FOLDER, after.as_ref().map(ObjectName::as_str)).await?;
+    if listed.is_empty() && hint.is_none() {
+        return Ok(None);
+    }
+    let whole = hint.is_none();
+    let load = Load::new(names(&listed), whole, at);
+    replay(store, load, listed).await.map(Some)
+}
+
+/// The newest version above the one held; `None` when there is none. One request when there is none.
+pub(crate) async fn newer(store: &dyn Store, held: &DeltaVersion) -> Result<Option<DeltaVersion>, TableError> {
+    let base = held.snapshot.version();
+    let listed = list_all(store, LOG_FOLDER, Some(&commit_path(base))).await?;
+    let commits = commits(&listed);
+    let Some((newest, modified_ms)) = commits.last().copied() else {
+        return Ok(None);
+    };
+    let contiguous = commits.iter().zip(base.get() + 1..).all(|((version, _), expected)| version.get() == expected);
+    if !contiguous {
+        // A cleanup has passed over what we would have read; a checkpoint stands in for it.
+        return load(store, None).await;
+    }
+    let wanted = commits.iter().map(|(version, _)| ObjectName::new(commit_path(*version))).collect();
+    let mut entries: HashMap<_, _> = read_all(store, wanted).await?.into_iter().collect();
+    let mut snapshot = Arc::clone(&held.snapshot);
+    for (version, _) in commits {
+        let Some(Some(bytes)) = entries.remove(&ObjectName::new(commit_path(version))) else {
+            return load(store, None).await;
+        };
+        let next = snapshot.advance(version, &bytes).map_err(|source| delta_error(store, source))?;
+        snapshot = Arc::new(next);
+    }
+    debug_assert_eq!(snapshot.version(), newest, "every commit of the listing was applied");
+    Ok(Some(DeltaVersion { snapshot, commit_modified_ms: Some(modified_ms) }))
+}
+
+/// The snapshot of a table's first version, from its entry alone.
+pub(crate) fn first(version: Version, entry: &Bytes) -> Result<Snapshot, DeltaError> {
+    let name = commit_path(version);
+    let mut load = Load::new([(name.as_str(), entry.len() as u64)], true, Some(version));
+    load.feed(ObjectName::new(&name), Some(entry.clone()));
+    match load.step()? {
+        LoadStep::Done(snapshot) => Ok(*snapshot),
+        LoadStep::Needs(_) | LoadStep::Relist => Err(DeltaError::Damaged {
+            object: name,
+            problem: "it does not stand for itself".to_owned(),
+            advice: "open the table again".to_owned(),
+        }),
+    }
+}
+
+async fn replay(store: &dyn Store, mut load: Load, mut listed: Vec<Listed>) -> Result<DeltaVersion, TableError> {
+    loop {
+        match load.step().map_err(|source| delta_error(store, source))? {
+            LoadStep::Needs(needed) => {
+                for (name, bytes) in read_all(store, needed).await? {
+                    load.feed(name, bytes);
+                }
+            }
+            LoadStep::Relist => {
+                listed = list_all(store, LOG_FOLDER, None).await?;
+                load.relist(names(&listed));
+            }
+            LoadStep::Done(snapshot) => {
+                let commit_modified_ms = modified_ms(&listed, snapshot.version());
+                return Ok(DeltaVersion { snapshot: Arc::new(*snapshot), commit_modified_ms });
+            }
+        }
+    }
+}
+
+fn names(listed: &[Listed]) -> impl Iterator<Item = (&str, u64)> {
+    listed.iter().map(|entry| (entry.name.as_str(), entry.size_bytes))
+}
+
+/// When the commit of a version was written, where the listing has it.
+pub(crate) fn modified_ms(listed: &[Listed], version: Version) -> Option<i64> {
+    let name = commit_path(version);
+    listed.iter().find(|entry| entry.name == name).map(|entry| entry.modified_ms)
+}
+
+/// The commits of a listing with their times, ascending.
+pub(crate) fn commits(listed: &[Listed]) -> Vec<(Version, i64)> {
+    let commit = |entry: &Listed| {
+        let file = entry.name.strip_prefix(LOG_FOLDER)?.strip_prefix('/')?;
+        if let LogName::Commit(version) = LogName::parse(file) { Some((version, entry.modified_ms)) } else { None }
+    };
+    let mut commits: Vec<_> = listed.iter().filter_map(commit).collect();
+    commits.sort_unstable();
+    commits
+}
+
+pub(crate) fn delta_error(store: &dyn Store, source: DeltaError) -> TableError {
+    TableError::Delta { root: store.root().to_owned(), source }
+}

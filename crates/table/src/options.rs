@@ -1,0 +1,81 @@
+//! How to open a table and how to commit to it.
+
+use lakebed_storage::StoreOptions;
+use std::fmt;
+use std::time::Duration;
+
+/// The two table formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TableFormat {
+    /// A log of actions under `_delta_log`.
+    Delta,
+    /// One manifest for each version under `_versions`.
+    Lance,
+}
+
+impl TableFormat {
+    /// `delta` or `lance`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Delta => "delta",
+            Self::Lance => "lance",
+        }
+    }
+}
+
+impl fmt::Display for TableFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How to open a table.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// How to open its store.
+    pub store: StoreOptions,
+    /// The format where it is known; it saves the look for the other one.
+    pub format: Option<TableFormat>,
+    /// Share nothing with other handles of the table in this process, as if they lived in another one.
+    pub isolated: bool,
+}
+
+/// How to commit.
+#[derive(Clone, Debug)]
+pub struct CommitOptions {
+    /// The policy by name; absent: the table's own.
+    pub policy: Option<String>,
+    /// Rebases over landed entries.
+    pub rebases_max: u32,
+    /// How often a statement that reads and lost may be planned and run again.
+    pub plannings_max: u32,
+    /// Time from start to answer.
+    pub timeout: Duration,
+    /// How long a snapshot may be taken for the newest without asking. Far below every cleanup's retention.
+    pub trust: Duration,
+}
+
+impl Default for CommitOptions {
+    /// 1,000 rebases, 10 plannings, 5 minutes; a snapshot is trusted for one minute.
+    fn default() -> Self {
+        Self {
+            policy: None,
+            rebases_max: 1_000,
+            plannings_max: 10,
+            timeout: Duration::from_secs(300),
+            trust: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Which version of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VersionSpec {
+    /// The newest.
+    Newest,
+    /// The version with this number.
+    Number(u64),
+    /// The newest version that is not younger than this, in milliseconds since 1970.
+    AtMs(i64),
+}

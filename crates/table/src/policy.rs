@@ -1,0 +1,68 @@
+//! Which policy judges a commit.
+
+use crate::TableError;
+use lakebed_conflict::delta::{DeltaPolicy, IsolationLevel, LEVEL_PROPERTY};
+use lakebed_delta::action::Metadata;
+
+/// The property by which a table names its policy.
+const PROPERTY: &str = "lakebed.policy";
+
+/// The policy of a Delta table: the caller's, else the property `lakebed.policy`, else the level that the table names.
+/// A caller may not take a weaker one than a property of the table names.
+pub(crate) fn delta(argument: Option<&str>, metadata: Option<&Metadata>) -> Result<DeltaPolicy, TableError> {
+    let property = |key: &str| metadata.and_then(|metadata| metadata.configuration.get(key));
+    let by_property = property(PROPERTY).map(named).transpose()?;
+    let by_level = property(LEVEL_PROPERTY).and_then(|text| IsolationLevel::of_property(Some(text)).ok()).map(of_level);
+    let Some(argument) = argument else {
+        return Ok(by_property.unwrap_or(DeltaPolicy::TableLevel));
+    };
+    let chosen = named(argument)?;
+    if let Some(promised) = by_property.or(by_level)
+        && strength(chosen) < strength(promised)
+    {
+        return Err(TableError::Invalid {
+            problem: format!("policy {} is weaker than {}, which the table promises", chosen.name(), promised.name()),
+            advice: format!("leave the policy out, or change {PROPERTY} or {LEVEL_PROPERTY} of the table"),
+        });
+    }
+    Ok(chosen)
+}
+
+fn named(name: &str) -> Result<DeltaPolicy, TableError> {
+    DeltaPolicy::named(name).ok_or_else(|| {
+        let names: Vec<_> = DeltaPolicy::ALL.iter().map(|policy| policy.name()).collect();
+        TableError::Invalid {
+            problem: format!("`{name}` is no policy for Delta tables here"),
+            advice: format!("choose one of {}", names.join(", ")),
+        }
+    })
+}
+
+const fn of_level(level: IsolationLevel) -> DeltaPolicy {
+    match level {
+        IsolationLevel::Serializable => DeltaPolicy::Serializable,
+        IsolationLevel::WriteSerializable => DeltaPolicy::WriteSerializable,
+        IsolationLevel::SnapshotIsolation => DeltaPolicy::Snapshot,
+    }
+}
+
+/// Greater is stronger. The table's own level is as strong as whatever the table promises.
+const fn strength(policy: DeltaPolicy) -> u8 {
+    match policy {
+        DeltaPolicy::TableLevel => u8::MAX,
+        DeltaPolicy::Serializable => 3,
+        DeltaPolicy::WriteSerializable => 2,
+        DeltaPolicy::Snapshot => 1,
+    }
+}
+
+/// The policy of a Lance table, which has only one so far.
+pub(crate) fn lance(argument: Option<&str>) -> Result<(), TableError> {
+    match argument {
+        None | Some("lance") => Ok(()),
+        Some(other) => Err(TableError::Invalid {
+            problem: format!("`{other}` is no policy for Lance tables here"),
+            advice: "choose lance".to_owned(),
+        }),
+    }
+}

@@ -1,0 +1,200 @@
+//! Transactions that were prepared elsewhere: the distributed-write path.
+
+use crate::create::fresh_id;
+use crate::load;
+use crate::snapshot::{DeltaVersion, Snapshot};
+use crate::{CommitOptions, Report, Table, TableError};
+use bytes::Bytes;
+use lakebed_conflict::delta::{PartitionColumn, partitions_in, split_read};
+use lakebed_delta::action::{Action, parse_actions};
+use lakebed_delta::{Reads, Transaction};
+use lakebed_naming::Version;
+use lakebed_transaction::{Expr, ReadPredicate, TransactionId};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A transaction that was prepared elsewhere.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Prepared {
+    /// A Lance `Transaction` message, as it stands in a `.txn` file.
+    LanceTransaction(Bytes),
+    /// Delta actions, one a line; the first line may hold what the writer read and is doing.
+    DeltaActions(Bytes),
+}
+
+/// What the first line of prepared Delta actions may hold. Delta readers ignore such a line.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Header {
+    reads: Option<HeaderReads>,
+    operation: Option<String>,
+    parameters: Map<String, Value>,
+    changes_data: Option<bool>,
+    large: Option<bool>,
+    #[serde(rename = "ifNeeded")]
+    if_needed: Option<bool>,
+    tags: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct HeaderReads {
+    predicates: Vec<Vec<Filter>>,
+    files: Vec<String>,
+    whole_table: bool,
+    app_ids: Vec<String>,
+}
+
+/// One filter: SQL text, or the partitions that a dynamic overwrite wrote.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Filter {
+    Sql(String),
+    Partitions { partitions_in: Vec<BTreeMap<String, Option<String>>> },
+}
+
+/// Prepared Delta actions, read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PreparedDelta {
+    /// The transaction; its id is the one in the actions' `commitInfo`, else a fresh one.
+    pub transaction: Transaction,
+    /// The version that its `commitInfo` says it read.
+    pub read_version: Option<Version>,
+}
+
+/// Reads prepared Delta actions for a table with these partition columns.
+///
+/// A predicate that cannot be parsed counts as TRUE: whatever it was, it is covered.
+///
+/// # Errors
+/// A line is no action.
+pub fn parse_prepared_delta(
+    object: &str,
+    bytes: &[u8],
+    partition_columns: &[PartitionColumn],
+) -> Result<PreparedDelta, TableError> {
+    let first = bytes.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
+    let header = serde_json::from_slice::<Map<String, Value>>(first).ok().filter(is_header);
+    let header = header.map(|map| serde_json::from_value::<Header>(Value::Object(map))).transpose();
+    let header = header.map_err(|error| TableError::Invalid {
+        problem: format!("the first line of {object} does not say what was read: {error}"),
+        advice: r#"write it as {"reads":{"predicates":[["p = 1"]],"files":[…]},"operation":"WRITE"}"#.to_owned(),
+    })?;
+    let actions =
+        parse_actions(object, bytes).map_err(|source| TableError::Delta { root: object.to_owned(), source })?;
+    let info =
+        actions.iter().find_map(|action| if let Action::CommitInfo(info) = action { Some(info.clone()) } else { None });
+    let actions: Vec<_> = actions.into_iter().filter(|action| !matches!(action, Action::CommitInfo(_))).collect();
+    let info = info.unwrap_or_default();
+    let header = header.unwrap_or_default();
+    let operation = header.operation.as_deref().or(info.operation()).unwrap_or("WRITE").to_owned();
+    let id = info.transaction_id().map_or_else(|| fresh_id().to_string(), str::to_owned);
+    let mut transaction = Transaction::new(TransactionId::new(id), &operation, actions);
+    transaction.reads = match header.reads {
+        Some(reads) => recorded(reads, partition_columns),
+        None => derived(&transaction, &info, partition_columns),
+    };
+    transaction.parameters = if header.parameters.is_empty() {
+        info.0.get("operationParameters").and_then(Value::as_object).cloned().unwrap_or_default()
+    } else {
+        header.parameters
+    };
+    transaction.changes_data = header.changes_data.unwrap_or(transaction.changes_data);
+    transaction.large = header.large.unwrap_or(transaction.large);
+    transaction.skip_if_empty = header.if_needed.unwrap_or(false);
+    transaction.tags = header.tags.into_iter().collect();
+    let read_version = info.number("readVersion").and_then(|v| u64::try_from(v).ok()).map(Version::new);
+    Ok(PreparedDelta { transaction, read_version })
+}
+
+/// A header names none of Delta's actions.
+fn is_header(map: &Map<String, Value>) -> bool {
+    let actions = ["add", "remove", "cdc", "metaData", "protocol", "txn", "domainMetadata", "commitInfo"];
+    (map.contains_key("reads") || map.contains_key("operation")) && !actions.iter().any(|key| map.contains_key(*key))
+}
+
+fn recorded(reads: HeaderReads, columns: &[PartitionColumn]) -> Reads {
+    let filter = |filter: Filter| match filter {
+        Filter::Sql(text) => lakebed_sql::parse_predicate(&text).unwrap_or_else(|_| Expr::always()),
+        Filter::Partitions { partitions_in: list } => {
+            let partitions: Vec<Vec<_>> = list
+                .into_iter()
+                .map(|values| values.into_iter().map(|(k, v)| (Arc::from(k), v.map(Arc::from))).collect())
+                .collect();
+            partitions_in(&partitions, columns)
+        }
+    };
+    Reads {
+        predicates: reads
+            .predicates
+            .into_iter()
+            .map(|filters| split_read(filters.into_iter().map(filter).collect(), columns))
+            .collect(),
+        files: reads.files.into_iter().map(Arc::from).collect(),
+        whole_table: reads.whole_table,
+        keys: Vec::new(),
+        app_ids: reads.app_ids.into_iter().map(Arc::from).collect(),
+    }
+}
+
+/// The reads of a writer that did not say: from its own note of the predicate, else the whole table for operations that
+/// read, else nothing.
+fn derived(transaction: &Transaction, info: &lakebed_delta::action::CommitInfo, columns: &[PartitionColumn]) -> Reads {
+    let removes = transaction.actions.iter().any(|action| matches!(action, Action::Remove(_)));
+    let reading = removes
+        || matches!(transaction.operation.as_str(), "DELETE" | "UPDATE" | "MERGE" | "TRUNCATE" | "OPTIMIZE" | "REORG");
+    if let Some(text) = info.parameter("predicate").filter(|_| reading) {
+        let list = serde_json::from_str::<Vec<String>>(&text).unwrap_or_else(|_| vec![text]);
+        let filters: Vec<_> =
+            list.iter().map(|sql| lakebed_sql::parse_predicate(sql).unwrap_or_else(|_| Expr::always())).collect();
+        return Reads { predicates: vec![split_read(filters, columns)], ..Reads::default() };
+    }
+    if reading {
+        return Reads { whole_table: true, predicates: vec![ReadPredicate::default()], ..Reads::default() };
+    }
+    Reads::default()
+}
+
+impl Table {
+    /// Commits a transaction that was prepared elsewhere, on the version that it says it read (Delta actions that do not
+    /// say: the newest version).
+    ///
+    /// # Errors
+    /// The bytes are no transaction, the version that it read is gone, it does not fit the table, or the store cannot be
+    /// asked. Nothing was committed.
+    pub async fn commit_prepared(&mut self, prepared: Prepared, commit: &CommitOptions) -> Result<Report, TableError> {
+        match prepared {
+            Prepared::LanceTransaction(bytes) => {
+                let transaction = lakebed_lance::transaction::Transaction::decode("the prepared transaction", &bytes)
+                    .map_err(|source| load::lance::format_error(&**self.store(), source))?;
+                self.commit_lance_message(transaction.message().clone(), commit).await
+            }
+            Prepared::DeltaActions(bytes) => {
+                let Snapshot::Delta(held) = self.snapshot.clone() else {
+                    return Err(TableError::Invalid {
+                        problem: "Delta actions cannot be committed to a Lance table".to_owned(),
+                        advice: "give a Lance transaction message (.txn)".to_owned(),
+                    });
+                };
+                let columns = held.snapshot.core().partition_columns();
+                let prepared = parse_prepared_delta("the prepared actions", &bytes, &columns)?;
+                let base = match prepared.read_version {
+                    Some(read) if read != held.snapshot.version() => self.delta_at(read).await?,
+                    Some(_) | None => held,
+                };
+                self.commit_delta(&base, prepared.transaction, commit).await
+            }
+        }
+    }
+
+    async fn delta_at(&self, version: Version) -> Result<DeltaVersion, TableError> {
+        match self.load(version).await? {
+            Snapshot::Delta(delta) => Ok(delta),
+            Snapshot::Lance(_) => Err(self.vanished()),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! A handle on one table.
+
+use crate::clock::Clock;
+use crate::create::Place;
+use crate::load;
+use crate::shared::{Shared, shared, sweep};
+use crate::snapshot::{LanceVersion, Snapshot};
+use crate::{OpenOptions, TableError, TableFormat, VersionSpec};
+use lakebed_naming::Version;
+use lakebed_naming::lance::{ListingOrder, Page, VERSIONS_FOLDER};
+use lakebed_storage::{Listed, Store, open};
+use std::sync::Arc;
+
+/// A handle on one table: its store, and the newest version that this handle knows.
+///
+/// Reading never writes. Handles of one table in one process share what they learn of the log, unless they were opened
+/// isolated.
+#[derive(Clone, Debug)]
+pub struct Table {
+    pub(crate) place: Arc<Place>,
+    pub(crate) snapshot: Snapshot,
+    /// When the request was sent that showed the snapshot to be the newest version.
+    pub(crate) asked_ms: u64,
+}
+
+impl Table {
+    /// Opens the table at a local path or URL, at its newest version.
+    ///
+    /// # Errors
+    /// There is no table, the store cannot be asked, or the table needs a feature that is not known here.
+    pub async fn open(url: &str, options: &OpenOptions) -> Result<Self, TableError> {
+        Self::open_store(open(url, &options.store)?, options).await
+    }
+
+    /// Opens the table in a store of the caller's.
+    ///
+    /// # Errors
+    /// As [`Table::open`].
+    pub async fn open_store(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Self, TableError> {
+        let clock = Clock::default();
+        let asked_ms = clock.now_ms();
+        let Some(snapshot) = newest(&*store, options.format).await? else {
+            let looked_for =
+                options.format.map_or("Delta or Lance table".to_owned(), |format| format!("{format} table"));
+            return Err(TableError::NotATable { root: store.root().to_owned(), looked_for });
+        };
+        let place = Arc::new(Place { shared: sharing(&*store, options), store, clock });
+        let table = Self { place, snapshot, asked_ms };
+        table.place.shared.saw_newest(table.version(), asked_ms);
+        Ok(table)
+    }
+
+    /// The format.
+    #[must_use]
+    pub const fn format(&self) -> TableFormat {
+        self.snapshot.format()
+    }
+
+    /// The newest version that this handle knows.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.snapshot.version()
+    }
+
+    /// The newest version that this handle knows, loaded.
+    #[must_use]
+    pub const fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.place.store
+    }
+
+    /// Looks for newer versions; whether there was one. One request when there is none.
+    ///
+    /// # Errors
+    /// The store cannot be asked, or a newer version cannot be read.
+    pub async fn refresh(&mut self) -> Result<bool, TableError> {
+        let asked_ms = self.place.clock.now_ms();
+        let newer = match &self.snapshot {
+            Snapshot::Delta(held) => load::delta::newer(&*self.place.store, held).await?.map(Snapshot::Delta),
+            Snapshot::Lance(held) => self.newer_lance(held).await?.map(Snapshot::Lance),
+        };
+        let changed = newer.is_some();
+        if let Some(newer) = newer {
+            self.snapshot = newer;
+        }
+        self.asked_ms = asked_ms;
+        self.place.shared.saw_newest(self.version(), asked_ms);
+        Ok(changed)
+    }
+
+    async fn newer_lance(&self, held: &LanceVersion) -> Result<Option<LanceVersion>, TableError> {
+        match load::lance::newest(&*self.place.store).await? {
+            Some(found) if found.version > held.snapshot.version() || found.scheme != held.scheme => {
+                load::lance::load_version(&*self.place.store, found.scheme, found.version).await.map(Some)
+            }
+            Some(_) => Ok(None),
+            None => Err(self.vanished()),
+        }
+    }
+
+    pub(crate) fn vanished(&self) -> TableError {
+        TableError::NotATable { root: self.place.store.root().to_owned(), looked_for: "table any more".to_owned() }
+    }
+
+    /// The version asked for, loaded.
+    ///
+    /// # Errors
+    /// The version is not there (any more), or cannot be read.
+    pub async fn at(&self, spec: VersionSpec) -> Result<Snapshot, TableError> {
+        let version = match spec {
+            VersionSpec::Newest => {
+                let mut newest = self.clone();
+                newest.refresh().await?;
+                return Ok(newest.snapshot);
+            }
+            VersionSpec::Number(number) => Version::new(number),
+            VersionSpec::AtMs(at_ms) => self.version_at(at_ms).await?,
+        };
+        self.load(version).await
+    }
+
+    pub(crate) async fn load(&self, version: Version) -> Result<Snapshot, TableError> {
+        match &self.snapshot {
+            snapshot if snapshot.version() == version => Ok(snapshot.clone()),
+            Snapshot::Delta(_) => load::delta::load(&*self.place.store, Some(version))
+                .await?
+                .map(Snapshot::Delta)
+                .ok_or_else(|| self.vanished()),
+            Snapshot::Lance(held) => {
+                load::lance::load_version(&*self.place.store, held.scheme, version).await.map(Snapshot::Lance)
+            }
+        }
+    }
+
+    /// Since when this handle knows that nothing followed `version`; 0 when that is not its snapshot.
+    pub(crate) fn known_ms(&self, version: Version) -> u64 {
+        if self.version() == version { self.asked_ms } else { 0 }
+    }
+}
+
+/// Shared state of a table's handles.
+pub(crate) fn sharing(store: &dyn Store, options: &OpenOptions) -> Arc<Shared> {
+    if options.isolated {
+        return Arc::default();
+    }
+    sweep();
+    shared(store.root())
+}
+
+/// The newest version of whichever format is there. The format that the place's name suggests is looked for first.
+async fn newest(store: &dyn Store, format: Option<TableFormat>) -> Result<Option<Snapshot>, TableError> {
+    let lance_first = store.root().trim_end_matches('/').ends_with(".lance");
+    let order = match format {
+        Some(format) => vec![format],
+        None if lance_first => vec![TableFormat::Lance, TableFormat::Delta],
+        None => vec![TableFormat::Delta, TableFormat::Lance],
+    };
+    for format in order {
+        let found = match format {
+            TableFormat::Delta => load::delta::load(store, None).await?.map(Snapshot::Delta),
+            TableFormat::Lance => load::lance::load(store, None).await?.map(Snapshot::Lance),
+        };
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// The Lance versions among listed names, ascending, with their times.
+pub(crate) fn lance_versions(listed: &[Listed]) -> Vec<(Version, i64)> {
+    let version = |entry: &Listed| {
+        let name = entry.name.strip_prefix(VERSIONS_FOLDER)?.strip_prefix('/')?;
+        let page = Page::new([name], ListingOrder::Any, None).ok()?;
+        page.newest.map(|found| (found.version, entry.modified_ms))
+    };
+    let mut versions: Vec<_> = listed.iter().filter_map(version).collect();
+    versions.sort_unstable();
+    versions
+}
