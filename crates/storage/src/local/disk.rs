@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const TEMPORARY: &str = ".tmp-";
 
@@ -38,7 +38,12 @@ pub(super) enum Made {
     Nothing(io::Error),
 }
 
+/// How long a create may take before its file's time is set anew.
+const PROMPT: Duration = Duration::from_secs(1);
+
+#[expect(clippy::disallowed_methods, reason = "a file's time must say when it appeared, not when its bytes were written")]
 pub(super) fn create(path: &Path, bytes: &[u8], durability: Durability) -> Made {
+    let begun = Instant::now();
     let temporary = match Temporary::write(path, durability, |file| file.write_all(bytes)) {
         Ok(temporary) => temporary,
         Err(error) => return Made::Nothing(error),
@@ -54,6 +59,12 @@ pub(super) fn create(path: &Path, bytes: &[u8], durability: Durability) -> Made 
     }
     if let Err(error) = fs::hard_link(&temporary.path, path) {
         return unlinked(error);
+    }
+    if begun.elapsed() > PROMPT {
+        // The process may have slept between writing and linking. The order of two objects' times must be the order in
+        // which they appeared, because a writer tells by it whether its entry came before the next one. Best effort: where
+        // it fails the older time stays.
+        let _ = OpenOptions::new().write(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
     }
     if durability == Durability::Full
         && let Err(error) = sync_parent(path)
