@@ -1,19 +1,21 @@
 //! Writers that race, each driven by the commit machine over one folder of objects.
 
-use crate::common::{data_file, head};
+use crate::common::{conformance, data_file, files, head, read};
 use bytes::Bytes;
-use lakebed_commit::{Answer, Budget, Commit, Freshness, Listed, ObjectName, Request, Step};
+use lakebed_commit::{Answer, Budget, Commit, CommitError, Freshness, Listed, ObjectName, Request, Step};
+use lakebed_conflict::lance::LANCE;
 use lakebed_lance::proto::table::DataFragment;
 use lakebed_lance::transaction::{append, delete, new_fragment, overwrite};
 use lakebed_lance::{Creation, LanceFormat, Pending, Snapshot, deletion, schema};
 use lakebed_naming::Version;
-use lakebed_naming::lance::{DeletionFileName, DeletionKind};
+use lakebed_naming::lance::{DeletionFileName, DeletionKind, Scheme, manifest_path};
 use lakebed_transaction::{Column, ColumnType, Outcome, RowSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 #[derive(Default)]
 struct Store {
+    format: LanceFormat,
     objects: BTreeMap<ObjectName, Bytes>,
     requests: Vec<&'static str>,
 }
@@ -53,11 +55,15 @@ impl Store {
         answer
     }
 
-    /// Runs the commit to its end, then removes what it left behind.
     fn run(&mut self, pending: Pending) -> Outcome {
+        self.attempt(pending).unwrap()
+    }
+
+    /// Runs the commit to its end, then removes what it left behind.
+    fn attempt(&mut self, pending: Pending) -> Result<Outcome, CommitError> {
         let base = pending.follows();
         let freshness = Freshness { until_ms: 100_000, for_ms: 100_000 };
-        let mut commit = Commit::new(LanceFormat::default(), pending, base, freshness, Budget::default());
+        let mut commit = Commit::new(self.format, pending, base, freshness, Budget::default());
         let mut step = commit.start(1000);
         let outcome = loop {
             match step {
@@ -71,7 +77,7 @@ impl Store {
         for name in commit.leftovers(&outcome) {
             self.objects.remove(&name);
         }
-        outcome.unwrap()
+        outcome
     }
 
     fn newest(&self) -> Arc<Snapshot> {
@@ -166,4 +172,45 @@ fn a_table_is_created_once() {
     let outcome = store.run(Pending::create(message, Creation::default()).unwrap());
     let Outcome::Conflict(conflict) = outcome else { panic!("{outcome:?}") };
     assert_eq!(conflict.why.reason.unwrap().check, "table-exists");
+}
+
+/// The objects of a table that pylance wrote.
+fn load(set: &str) -> Option<Store> {
+    let table = conformance("lance")?.join(set).join("table.lance");
+    let mut store = Store::default();
+    for folder in ["_versions", "_transactions", "_deletions"] {
+        for path in files(&table.join(folder)) {
+            let name = format!("{folder}/{}", path.file_name().unwrap().to_str().unwrap());
+            store.objects.insert(ObjectName::new(name), read(&path));
+        }
+    }
+    Some(store)
+}
+
+#[test]
+fn old_names_are_kept_and_listed_before_they_are_used() {
+    let Some(mut store) = load("v1_naming") else { return };
+    let open = |version: u64, store: &Store| {
+        let name = ObjectName::new(format!("_versions/{version}.manifest"));
+        Arc::new(Snapshot::open("test", &store.objects[&name]).unwrap())
+    };
+    let append_to = |base: Arc<Snapshot>, id: u8| {
+        let message = append(head(base.version().get(), id), vec![new_fragment(data_file("x.lance", &[0, 1]), 2)]);
+        Pending::new(base, message, 1).unwrap()
+    };
+    let base = open(3, &store);
+    store.format = LanceFormat::new(Scheme::V1, &LANCE);
+    let outcome = store.run(append_to(Arc::clone(&base), 2));
+    assert_eq!(outcome, Outcome::Committed { version: Version::new(4), attempts: 1 });
+    assert_eq!(store.requests, ["list", "put", "create"]);
+    assert_eq!(open(4, &store).counts().unwrap().live(), 16);
+    // A migration renames the manifests; ours must not put an old name beside the new ones.
+    for version in 1..=4 {
+        let old = ObjectName::new(format!("_versions/{version}.manifest"));
+        let bytes = store.objects.remove(&old).unwrap();
+        store.objects.insert(ObjectName::new(manifest_path(Scheme::V2, Version::new(version))), bytes);
+    }
+    let before = store.objects.len();
+    assert!(store.attempt(append_to(base, 3)).is_err());
+    assert_eq!(store.objects.len(), before, "nothing was left");
 }
