@@ -148,22 +148,30 @@ impl StructType {
     /// Every field, nested ones included, outermost first.
     #[must_use]
     pub fn all_fields(&self) -> Vec<&StructField> {
-        let mut found: Vec<&StructField> = self.fields.iter().collect();
+        self.walk().0
+    }
+
+    /// Every primitive type that stands anywhere in the schema, by the text that the log holds.
+    #[must_use]
+    pub fn primitive_types(&self) -> Vec<&str> {
+        self.walk().1
+    }
+
+    fn walk(&self) -> (Vec<&StructField>, Vec<&str>) {
+        let (mut fields, mut primitives): (Vec<&StructField>, Vec<&str>) = (self.fields.iter().collect(), Vec::new());
         let mut stack: Vec<&DataType> = self.fields.iter().map(|field| &field.data_type).collect();
         while let Some(inner) = stack.pop() {
             match inner {
-                DataType::Primitive(_) => {}
+                DataType::Primitive(text) => primitives.push(text),
                 DataType::Struct(schema) => {
-                    for field in &schema.fields {
-                        found.push(field);
-                        stack.push(&field.data_type);
-                    }
+                    fields.extend(&schema.fields);
+                    stack.extend(schema.fields.iter().map(|field| &field.data_type));
                 }
                 DataType::Array { element, .. } => stack.push(element),
                 DataType::Map { key, value, .. } => stack.extend([&**key, &**value]),
             }
         }
-        found
+        (fields, primitives)
     }
 }
 

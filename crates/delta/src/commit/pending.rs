@@ -87,6 +87,12 @@ impl Transaction {
             .find_map(|action| if let Action::Protocol(protocol) = action { Some(protocol) } else { None })
     }
 
+    /// What the rules see of it on the table that it read; without one, on an unpartitioned table of which nothing is known.
+    #[must_use]
+    pub fn facts(&self, core: Option<&Core>) -> DeltaFacts {
+        facts::ours(core, self)
+    }
+
     pub(super) fn read_units(&self) -> impl Iterator<Item = UnitId> + '_ {
         self.reads.files.iter().map(|path| UnitId::file(path))
     }

@@ -2,6 +2,10 @@
 //!
 //! Source: the protocol's lists of table features. Names match without regard to ASCII case, as in Spark.
 
+mod needed;
+
+pub use needed::{FEATURE_PROPERTY_PREFIX, needed_features};
+
 use crate::DeltaError;
 use crate::action::Protocol;
 use lakebed_conflict::delta::{ProtocolAccess, ProtocolState};
