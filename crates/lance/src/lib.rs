@@ -11,6 +11,25 @@
 //! - [`LanceFormat`]: the format as the commit machine drives it;
 //! - [`proto`]: the wire messages.
 //!
+//! ```
+//! use lakebed_commit::Format;
+//! use lakebed_lance::transaction::{Head, overwrite};
+//! use lakebed_lance::{Creation, LanceFormat, Pending, Snapshot, schema};
+//! use lakebed_naming::{Uuid, Version};
+//! use lakebed_transaction::{Column, ColumnType};
+//!
+//! let columns = [Column::new("id", ColumnType::Long, true)];
+//! let head = Head { read_version: None, id: Uuid::from_random([7; 16]), properties: Default::default() };
+//! let message = overwrite(head, Vec::new(), schema::new_fields(&columns)?, Default::default());
+//! let mut pending = Pending::create(message, Creation::default())?;
+//! // What the commit machine does: the side files first, then the manifest, which is the commit.
+//! let rendered = LanceFormat::default().render(&mut pending, Version::new(1), 1_700_000_000_000)?;
+//! let table = Snapshot::open("the new table", &rendered.entry)?;
+//! assert_eq!(table.columns()?, columns);
+//! assert_eq!(rendered.side.len(), 1);
+//! # Ok::<(), lakebed_lance::LanceError>(())
+//! ```
+//!
 //! Sources: the Lance table format's specification pages, and what released Lance clients read and write.
 
 pub mod build;

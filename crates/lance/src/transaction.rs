@@ -157,7 +157,8 @@ pub fn delete(head: Head, updated: Vec<DataFragment>, removed: Vec<u64>, predica
     head.with(Operation::Delete(Delete { updated_fragments: updated, deleted_fragment_ids: removed, predicate }))
 }
 
-/// All fragments replaced, and the schema with them; creates the table when nothing was read.
+/// All fragments replaced, and the schema with them; creates the table when nothing was read. Metadata of the old schema goes,
+/// unless it is put into the message's `schema_metadata`.
 #[must_use]
 pub fn overwrite(
     head: Head,
