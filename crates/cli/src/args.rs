@@ -1,0 +1,380 @@
+//! The command line.
+
+use crate::error::CliError;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use lakebed_storage::{Durability, StoreOptions};
+use lakebed_table::{CommitOptions, OpenOptions, TableFormat};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Transactions on Lance and Delta tables.
+///
+/// TABLE is a local path or a URL (file:, memory:, s3:). Exit status: 0 done, 1 error, 2 usage, 3 retryable conflict,
+/// 4 incompatible conflict, 5 outcome unknown, 6 retries exhausted.
+#[derive(Debug, Parser)]
+#[command(name = "lakebed", version)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Global {
+    /// Print one JSON document on standard output and nothing else there.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// An option of the store, by object_store's name for it; stronger than the environment.
+    #[arg(long = "storage-option", value_name = "KEY=VALUE", value_parser = pair, global = true)]
+    storage_options: Vec<(String, String)>,
+    /// What an answered write to a local disk survives: full a power cut, none only a crash of the program.
+    #[arg(long, value_enum, default_value_t = DurabilityArg::Full, global = true)]
+    pub(crate) durability: DurabilityArg,
+}
+
+impl Global {
+    /// How to open a store.
+    pub(crate) fn store_options(&self) -> StoreOptions {
+        let options = StoreOptions::new().durability(self.durability.into());
+        self.storage_options.iter().fold(options, |options, (key, value)| options.option(key, value))
+    }
+
+    /// How to open a table.
+    pub(crate) fn open_options(&self) -> OpenOptions {
+        OpenOptions { store: self.store_options(), ..OpenOptions::default() }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum DurabilityArg {
+    Full,
+    None,
+}
+
+impl DurabilityArg {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::None => "none",
+        }
+    }
+}
+
+impl From<DurabilityArg> for Durability {
+    fn from(arg: DurabilityArg) -> Self {
+        match arg {
+            DurabilityArg::Full => Self::Full,
+            DurabilityArg::None => Self::None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum FormatArg {
+    Delta,
+    Lance,
+}
+
+impl From<FormatArg> for TableFormat {
+    fn from(arg: FormatArg) -> Self {
+        match arg {
+            FormatArg::Delta => Self::Delta,
+            FormatArg::Lance => Self::Lance,
+        }
+    }
+}
+
+/// What every committing command takes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Committing {
+    /// The conflict policy by name; `lakebed rules` lists them [default: the table's own].
+    #[arg(long)]
+    policy: Option<String>,
+    /// How often to rebase, and to plan a statement that lost again [default: 1000 rebases, 10 plannings].
+    #[arg(long, value_name = "N")]
+    retries: Option<u32>,
+    /// Time from start to answer, such as 90s or 5m [default: 5m].
+    #[arg(long, value_parser = duration)]
+    timeout: Option<Duration>,
+    /// An external commit index, for stores that cannot create atomically.
+    #[arg(long, value_name = "URL", env = "LAKEBED_INDEX", hide_env_values = true)]
+    index: Option<String>,
+}
+
+impl Committing {
+    /// How to commit.
+    pub(crate) fn options(&self) -> Result<CommitOptions, CliError> {
+        if self.index.as_deref().is_some_and(|url| !url.is_empty()) {
+            return Err(CliError::failed(
+                "this build has no external commit index",
+                "leave out --index and unset LAKEBED_INDEX, and use a store that creates atomically",
+            ));
+        }
+        let defaults = CommitOptions::default();
+        Ok(CommitOptions {
+            policy: self.policy.clone(),
+            rebases_max: self.retries.unwrap_or(defaults.rebases_max),
+            plannings_max: self.retries.unwrap_or(defaults.plannings_max),
+            timeout: self.timeout.unwrap_or(defaults.timeout),
+            ..defaults
+        })
+    }
+}
+
+/// Which version to read; the newest when nothing is said.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct VersionArgs {
+    /// The version with this number.
+    #[arg(long, value_name = "N", conflicts_with = "timestamp")]
+    pub(crate) version: Option<u64>,
+    /// The version that stood at this time: RFC 3339, a local time, or -10m, -2h, -7d from now.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) timestamp: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Create a table.
+    Create(CreateArgs),
+    /// Add rows.
+    Append(AppendArgs),
+    /// Replace all rows, or those that a predicate selects.
+    Overwrite(OverwriteArgs),
+    /// Delete the rows that a predicate selects.
+    Delete(DeleteArgs),
+    /// Delete all rows.
+    Truncate(TruncateArgs),
+    /// Set table properties.
+    Set(SetArgs),
+    /// Remove table properties.
+    Unset(UnsetArgs),
+    /// Commit a prepared transaction: a Lance .txn, or Delta actions in a .json.
+    Commit(CommitArgs),
+    /// Tell what became of a transaction after an unknown answer.
+    Outcome(OutcomeArgs),
+    /// Describe one version.
+    Show(ShowArgs),
+    /// Read rows.
+    Scan(ScanArgs),
+    /// List the versions, newest first.
+    History(HistoryArgs),
+    /// Print the rule table of a policy, or list the policies.
+    Rules(RulesArgs),
+    /// Judge one transaction against landed ones, without touching a table.
+    Explain(ExplainArgs),
+    /// Measure the commit rate of several writers on a new table.
+    Bench(BenchArgs),
+    /// Race writers on one table of each format on local disk, explain the conflicts, and audit the result.
+    Demo(DemoArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("columns").required(true).args(["schema", "like"]))]
+pub(crate) struct CreateArgs {
+    pub(crate) table: String,
+    /// The table format.
+    #[arg(long, value_enum)]
+    pub(crate) format: FormatArg,
+    /// Columns, as in "id long not null, day date, tags array<string>".
+    #[arg(long)]
+    pub(crate) schema: Option<String>,
+    /// A .parquet, .csv or .jsonl file whose columns to take.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) like: Option<String>,
+    /// A partition column; may be given several times, or several separated by commas.
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub(crate) partition_by: Vec<String>,
+    /// A table property.
+    #[arg(long = "property", value_name = "KEY=VALUE", value_parser = pair)]
+    pub(crate) properties: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) committing: Committing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AppendArgs {
+    pub(crate) table: String,
+    /// .parquet, .csv (with a header), .jsonl, or - for JSON lines on standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    #[command(flatten)]
+    pub(crate) committing: Committing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OverwriteArgs {
+    pub(crate) table: String,
+    /// .parquet, .csv (with a header), .jsonl, or - for JSON lines on standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    /// Replace only the rows that this selects.
+    #[arg(long = "where", value_name = "PREDICATE")]
+    pub(crate) predicate: Option<String>,
+    #[command(flatten)]
+    pub(crate) committing: Committing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeleteArgs {
+    pub(crate) table: String,
+    /// The rows to delete.
+    #[arg(long = "where", value_name = "PREDICATE")]
+    pub(crate) predicate: String,
+    #[command(flatten)]
+    pub(crate) committing: Committing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TruncateArgs {
+    pub(crate) table: String,
+    /// Only the rows that this selects.
+    #[arg(long = "where", value_name = "PREDICATE")]
+    pub(crate) predicate: Option<String>,
+    #[command(flatten)]
+    pub(crate) committing: Committing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SetArgs {
+    pub(crate) table: String,
+    #[arg(required = true, value_name = "KEY=VALUE", value_parser = pair)]
+    pub(crate) properties: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) committing: Committing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UnsetArgs {
+    pub(crate) table: String,
+    #[arg(required = true, value_name = "KEY")]
+    pub(crate) keys: Vec<String>,
+    #[command(flatten)]
+    pub(crate) committing: Committing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CommitArgs {
+    pub(crate) table: String,
+    /// A Lance transaction message (.txn), or the actions of a Delta commit (.json).
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) committing: Committing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OutcomeArgs {
+    pub(crate) table: String,
+    pub(crate) transaction_id: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    pub(crate) table: String,
+    #[command(flatten)]
+    pub(crate) version: VersionArgs,
+    /// List the files, or fragments and indices, too.
+    #[arg(long)]
+    pub(crate) files: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScanArgs {
+    pub(crate) table: String,
+    #[command(flatten)]
+    pub(crate) version: VersionArgs,
+    /// Only the rows that this selects.
+    #[arg(long = "where", value_name = "PREDICATE")]
+    pub(crate) predicate: Option<String>,
+    /// Only these columns, in this order.
+    #[arg(long, value_name = "COLUMN,…", value_delimiter = ',')]
+    pub(crate) select: Option<Vec<String>>,
+    /// At most so many rows.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Write the rows to a .csv, .jsonl or .parquet file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HistoryArgs {
+    pub(crate) table: String,
+    /// At most so many versions.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Only versions that change what a scan returns.
+    #[arg(long)]
+    pub(crate) data_changes_only: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RulesArgs {
+    /// The policy; without it the policies are listed.
+    pub(crate) policy: Option<String>,
+    /// Print Markdown.
+    #[arg(long, requires = "policy")]
+    pub(crate) markdown: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// The policy that judges.
+    #[arg(long, required_unless_present = "batch")]
+    pub(crate) policy: Option<String>,
+    /// Ours: a Lance transaction (.txn) or a Delta commit (.json).
+    #[arg(long, value_name = "FILE", required_unless_present = "batch")]
+    pub(crate) ours: Option<PathBuf>,
+    /// What landed before ours; several are judged in order.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) landed: Vec<PathBuf>,
+    /// What ours read: a Lance manifest, or the folder of a Delta table.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) base: Option<PathBuf>,
+    /// JSON lines of {"id","policy","ours","landed":[…],"base"}; one JSON line is printed for each.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "ours", "landed", "base"])]
+    pub(crate) batch: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// An empty place.
+    pub(crate) url: String,
+    /// The table format.
+    #[arg(long, value_enum)]
+    pub(crate) format: FormatArg,
+    /// Writers at once, in this process.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) writers: u32,
+    /// Commits of each writer.
+    #[arg(long, value_name = "M", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) commits: u32,
+    /// Leave the table there.
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Where to put the two tables and leave them; a temporary folder that is removed otherwise.
+    #[arg(long)]
+    pub(crate) dir: Option<PathBuf>,
+    /// Writers on each table.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) writers: u32,
+    /// Commits of each writer on each table.
+    #[arg(long, value_name = "M", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) commits: u32,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        Some(_) | None => Err("write key=value".to_owned()),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    lakebed_sql::parse_duration(text).map_err(|error| error.to_string())
+}

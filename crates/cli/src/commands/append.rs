@@ -1,0 +1,15 @@
+//! `lakebed append`.
+
+use crate::args::{AppendArgs, Global};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::input::Input;
+use crate::commands;
+
+pub(crate) async fn run(args: AppendArgs, global: &Global) -> Result<Exit, CliError> {
+    let options = args.committing.options()?;
+    let mut table = commands::open(&args.table, global).await?;
+    let input = Input::new(args.files, table.snapshot().summary()?.columns)?;
+    let report = table.append(|| input.batches(), &options).await?;
+    commands::finish(&table, "appended", &report, global).await
+}

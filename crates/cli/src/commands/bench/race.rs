@@ -1,0 +1,98 @@
+//! The writers.
+
+use crate::audit::Acknowledged;
+use crate::clock;
+use crate::error::CliError;
+use crate::fragments::fictitious;
+use bytes::Bytes;
+use indicatif::ProgressBar;
+use lakebed_storage::Store;
+use lakebed_table::{CommitOptions, OpenOptions, Prepared, Report, Snapshot, Table, TableError};
+use lakebed_transaction::Outcome;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// What all writers have in common.
+pub(super) struct Race {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) open: OpenOptions,
+    pub(super) commit: CommitOptions,
+    pub(super) commits: u32,
+    pub(super) bar: ProgressBar,
+}
+
+/// One commit.
+pub(super) struct Sample {
+    pub(super) acknowledged: Acknowledged,
+    pub(super) attempts: u32,
+    pub(super) latency: Duration,
+}
+
+impl Race {
+    /// A handle for each writer.
+    pub(super) async fn handles(&self, writers: u32) -> Result<Vec<Table>, CliError> {
+        let mut tables = Vec::new();
+        for _ in 0..writers {
+            tables.push(Table::open_store(Arc::clone(&self.store), &self.open).await?);
+        }
+        Ok(tables)
+    }
+
+    /// Lets all writers go at once; their commits.
+    pub(super) async fn run(&self, tables: Vec<Table>) -> Result<Vec<Sample>, CliError> {
+        let mut writers = JoinSet::new();
+        for (writer, table) in tables.into_iter().enumerate() {
+            writers.spawn(write(writer, table, self.commit.clone(), self.commits, self.bar.clone()));
+        }
+        let mut samples = Vec::new();
+        while let Some(ended) = writers.join_next().await {
+            let ended = ended.map_err(|error| CliError::failed(format!("a writer broke off: {error}"), "try again"))?;
+            samples.extend(ended?);
+        }
+        Ok(samples)
+    }
+}
+
+async fn write(
+    writer: usize,
+    mut table: Table,
+    commit: CommitOptions,
+    commits: u32,
+    bar: ProgressBar,
+) -> Result<Vec<Sample>, CliError> {
+    let mut samples = Vec::new();
+    for number in 0..commits {
+        let started = clock::instant();
+        let report = one(&mut table, &format!("part-{writer:05}-{number:08}"), &commit).await?;
+        let latency = started.elapsed();
+        let Outcome::Committed { version, attempts } = report.outcome else {
+            let reason = crate::report::reason(&report.outcome).unwrap_or_default();
+            return Err(CliError::failed(format!("an append was not committed: {reason}"), "try again"));
+        };
+        let acknowledged =
+            Acknowledged { transaction_id: report.transaction_id.as_str().to_owned(), version: version.get() };
+        samples.push(Sample { acknowledged, attempts, latency });
+        bar.inc(1);
+    }
+    Ok(samples)
+}
+
+/// Commits one added file, or one fragment, of this name. The file itself is not written.
+async fn one(table: &mut Table, name: &str, commit: &CommitOptions) -> Result<Report, TableError> {
+    match table.snapshot() {
+        Snapshot::Lance(held) => {
+            let fragment = fictitious(&held.snapshot, &format!("{name}.lance"), 1_000);
+            table.append_fragments(vec![fragment], commit).await
+        }
+        Snapshot::Delta(_) => {
+            let reads = json!({"reads": {}, "operation": "WRITE", "parameters": {"mode": "Append", "partitionBy": "[]"}});
+            let add = json!({"add": {
+                "path": format!("{name}.parquet"), "partitionValues": {}, "size": 1_000,
+                "modificationTime": clock::now_micros() / 1_000, "dataChange": true, "stats": r#"{"numRecords":1000}"#,
+            }});
+            table.commit_prepared(Prepared::DeltaActions(Bytes::from(format!("{reads}\n{add}\n"))), commit).await
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Delta commits.
+
+use super::case::{Answer, Case, decisive, read};
+use crate::error::CliError;
+use bytes::Bytes;
+use lakebed_conflict::delta::{DeltaFacts, DeltaPolicy};
+use lakebed_delta::{Core, Landed};
+use lakebed_naming::Version;
+use lakebed_table::{OpenOptions, Snapshot, Table, TableFormat, parse_prepared_delta};
+use lakebed_transaction::Judgement;
+use serde_json::{Value, json};
+use std::path::Path;
+
+pub(super) async fn judge(case: &Case, policy: DeltaPolicy) -> Result<Answer, CliError> {
+    let core = match &case.base {
+        Some(path) => Some(core(path).await?),
+        None => None,
+    };
+    let columns = core.as_ref().map(Core::partition_columns).unwrap_or_default();
+    let ours = with_own_metadata(read(&case.ours)?);
+    let prepared = parse_prepared_delta(&case.ours.display().to_string(), &ours, &columns)?;
+    let facts = prepared.transaction.facts(core.as_ref());
+    let (judgement, at, landed) = over_all(case, policy, &facts)?;
+    Ok(Answer {
+        policy: case.policy.clone(),
+        label: policy.label(&facts),
+        ours: describe(&facts),
+        landed,
+        judgement,
+        landed_index: at,
+        effective_level: policy.effective_level(&facts).ok().map(lakebed_conflict::delta::IsolationLevel::name),
+    })
+}
+
+/// Judges as a commit does: each landed commit in order, what it changed adopted before the next, up to the first refusal.
+fn over_all(
+    case: &Case,
+    policy: DeltaPolicy,
+    facts: &DeltaFacts,
+) -> Result<(Judgement, Option<usize>, Option<String>), CliError> {
+    let alone = policy.judge_alone(facts);
+    if !alone.verdict.accepts() {
+        return Ok((alone, None, None));
+    }
+    let mut facts = facts.clone();
+    let (mut judgements, mut landed) = (Vec::new(), Vec::new());
+    for (at, path) in (1..).zip(&case.landed) {
+        let theirs = Landed::parse(Version::new(at), &read(path)?)
+            .map_err(|error| CliError::failed(format!("{}: {error}", path.display()), "give the file of a Delta commit"))?;
+        let judgement = policy.judge(&facts, theirs.facts());
+        let refused = !judgement.verdict.accepts();
+        judgements.push(judgement);
+        landed.push(describe(theirs.facts()));
+        if refused {
+            break;
+        }
+        facts.follow(theirs.facts());
+    }
+    let (judgement, at) = decisive(judgements);
+    Ok((judgement, at, at.and_then(|at| landed.get(at).cloned())))
+}
+
+/// The newest version of the table in a folder, but for its files.
+async fn core(path: &Path) -> Result<Core, CliError> {
+    let options = OpenOptions { format: Some(TableFormat::Delta), isolated: true, ..OpenOptions::default() };
+    let table = Table::open(&path.display().to_string(), &options).await?;
+    match table.snapshot() {
+        Snapshot::Delta(held) => Ok(Core::clone(held.snapshot.core())),
+        Snapshot::Lance(_) => Err(CliError::usage(
+            format!("{} is a Lance table", path.display()),
+            "give the folder of a Delta table as the base of a Delta commit",
+        )),
+    }
+}
+
+/// The commit with the metadata that its first line names as an action of its own.
+fn with_own_metadata(bytes: Bytes) -> Bytes {
+    let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let header: Value = serde_json::from_slice(first).unwrap_or_default();
+    match header.get("updateMetadata") {
+        Some(metadata) if metadata.is_object() => {
+            let action = json!({"metaData": metadata});
+            Bytes::from([&bytes[..], b"\n", action.to_string().as_bytes(), b"\n"].concat())
+        }
+        Some(_) | None => bytes,
+    }
+}
+
+fn describe(facts: &DeltaFacts) -> String {
+    if facts.operation.is_empty() { facts.kind.to_string() } else { facts.operation.to_string() }
+}

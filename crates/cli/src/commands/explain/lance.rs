@@ -1,0 +1,53 @@
+//! Lance transactions.
+
+use super::case::{Answer, Case, decisive, read};
+use crate::error::CliError;
+use lakebed_conflict::lance::{LANCE, LanceFacts, judge as rule};
+use lakebed_lance::transaction::Transaction;
+use lakebed_lance::{Pending, Snapshot, facts_of};
+use lakebed_transaction::LanceKind;
+use std::path::Path;
+use std::sync::Arc;
+
+pub(super) fn judge(case: &Case) -> Result<Answer, CliError> {
+    let base = match &case.base {
+        Some(path) => Some(Arc::new(Snapshot::open(&path.display().to_string(), &read(path)?)?)),
+        None => None,
+    };
+    let ours = transaction(&case.ours)?;
+    let facts = ours_facts(&ours, base.as_ref())?;
+    let landed = case.landed.iter().map(|path| transaction(path)).collect::<Result<Vec<_>, _>>()?;
+    let judgements = landed.iter().map(|landed| {
+        let theirs = facts_of(landed.message(), base.as_deref(), None);
+        rule((ours.kind(), &facts), (landed.kind(), &theirs))
+    });
+    let (judgement, at) = if landed.is_empty() && ours.kind() == LanceKind::Unknown {
+        // An operation that we do not know is refused whatever landed; any kind gives the reason.
+        (rule((ours.kind(), &facts), (LanceKind::Append, &LanceFacts::default())), None)
+    } else {
+        decisive(judgements.collect())
+    };
+    Ok(Answer {
+        policy: case.policy.clone(),
+        label: LANCE.label(),
+        ours: ours.kind().to_string(),
+        landed: at.and_then(|at| landed.get(at)).map(|landed| landed.kind().to_string()),
+        judgement,
+        landed_index: at,
+        effective_level: None,
+    })
+}
+
+fn transaction(path: &Path) -> Result<Transaction, CliError> {
+    Ok(Transaction::decode(&path.display().to_string(), &read(path)?)?)
+}
+
+/// What the rules see of ours: with the version that it read, also the files that it changes as they were there.
+fn ours_facts(ours: &Transaction, base: Option<&Arc<Snapshot>>) -> Result<LanceFacts, CliError> {
+    match base {
+        Some(base) if ours.kind() != LanceKind::Unknown => {
+            Ok(Pending::new(Arc::clone(base), ours.message().clone(), 0)?.facts().clone())
+        }
+        Some(_) | None => Ok(facts_of(ours.message(), base.map(|base| &**base), None)),
+    }
+}

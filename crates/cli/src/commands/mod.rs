@@ -1,0 +1,79 @@
+//! One file for each command.
+
+mod append;
+mod bench;
+mod commit;
+mod create;
+mod delete;
+mod demo;
+mod explain;
+mod history;
+mod outcome;
+mod overwrite;
+mod properties;
+mod rules;
+mod scan;
+mod show;
+
+use crate::args::{Cli, Command, Global, VersionArgs};
+use crate::clock;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::{output, report};
+use jiff::tz::TimeZone;
+use lakebed_sql::parse_time;
+use lakebed_table::{Report, Snapshot, Table, VersionSpec};
+
+/// Carries out a command.
+pub(crate) async fn run(cli: Cli) -> Result<Exit, CliError> {
+    let global = &cli.global;
+    match cli.command {
+        Command::Create(args) => create::run(args, global).await,
+        Command::Append(args) => append::run(args, global).await,
+        Command::Overwrite(args) => overwrite::run(args, global).await,
+        Command::Delete(args) => delete::run(args, global).await,
+        Command::Truncate(args) => delete::truncate(args, global).await,
+        Command::Set(args) => properties::set(args, global).await,
+        Command::Unset(args) => properties::unset(args, global).await,
+        Command::Commit(args) => commit::run(args, global).await,
+        Command::Outcome(args) => outcome::run(args, global).await,
+        Command::Show(args) => show::run(args, global).await,
+        Command::Scan(args) => scan::run(args, global).await,
+        Command::History(args) => history::run(args, global).await,
+        Command::Rules(args) => rules::run(&args, global.json),
+        Command::Explain(args) => explain::run(args, global.json).await,
+        Command::Bench(args) => bench::run(args, global).await,
+        Command::Demo(args) => demo::run(args, global).await,
+    }
+}
+
+async fn open(url: &str, global: &Global) -> Result<Table, CliError> {
+    Ok(Table::open(url, &global.open_options()).await?)
+}
+
+/// The version that is asked for, loaded.
+async fn at(table: &Table, args: &VersionArgs) -> Result<Snapshot, CliError> {
+    let spec = match (args.version, &args.timestamp) {
+        (Some(number), _) => VersionSpec::Number(number),
+        (None, Some(text)) => {
+            let micros = parse_time(text, clock::now_micros(), &TimeZone::system())?;
+            VersionSpec::AtMs(micros.div_euclid(1_000))
+        }
+        // The table has just been opened.
+        (None, None) => return Ok(table.snapshot().clone()),
+    };
+    let snapshot = table.at(spec).await?;
+    if let VersionSpec::AtMs(ms) = spec {
+        output::note(&format!("as of {}: version {}", clock::utc(ms), snapshot.version()));
+    }
+    Ok(snapshot)
+}
+
+/// Prints the answer of a committing command, then waits for the work that follows the commit.
+async fn finish(table: &Table, what: &str, report: &Report, global: &Global) -> Result<Exit, CliError> {
+    let exit = report::print(what, report, global.json);
+    for problem in table.settle().await {
+        output::note(&format!("lakebed: warning: {problem}"));
+    }
+    exit
+}

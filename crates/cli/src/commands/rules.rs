@@ -1,0 +1,166 @@
+//! `lakebed rules`: the tables that decide.
+
+use crate::args::RulesArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output;
+use lakebed_conflict::delta::{IsolationLevel, table_of};
+use lakebed_conflict::lance::LANCE;
+use lakebed_conflict::{Cell, Policy};
+use lakebed_transaction::{DeltaKind, Kind, LanceKind, Reason, Verdict};
+use serde_json::{Map, Value, json};
+
+/// A policy that can be printed.
+struct Entry {
+    name: &'static str,
+    summary: &'static str,
+    markdown: fn() -> String,
+    json: fn() -> Value,
+}
+
+fn entries() -> [Entry; 4] {
+    const DELTA: fn(IsolationLevel) -> &'static Policy<lakebed_conflict::delta::DeltaFacts, { DeltaKind::COUNT }> = table_of;
+    [
+        Entry {
+            name: LANCE.name,
+            summary: "Lance tables, as pylance judges, sound or not",
+            markdown: || LANCE.markdown::<LanceKind>(),
+            json: || json_of::<_, LanceKind, _>(&LANCE),
+        },
+        Entry {
+            name: DELTA(IsolationLevel::Serializable).name,
+            summary: "Delta tables: everything added since the read counts (the level when a table names none)",
+            markdown: || DELTA(IsolationLevel::Serializable).markdown::<DeltaKind>(),
+            json: || json_of::<_, DeltaKind, _>(DELTA(IsolationLevel::Serializable)),
+        },
+        Entry {
+            name: DELTA(IsolationLevel::WriteSerializable).name,
+            summary: "Delta tables: blind appends do not count",
+            markdown: || DELTA(IsolationLevel::WriteSerializable).markdown::<DeltaKind>(),
+            json: || json_of::<_, DeltaKind, _>(DELTA(IsolationLevel::WriteSerializable)),
+        },
+        Entry {
+            name: DELTA(IsolationLevel::SnapshotIsolation).name,
+            summary: "Delta tables: nothing that was added counts",
+            markdown: || DELTA(IsolationLevel::SnapshotIsolation).markdown::<DeltaKind>(),
+            json: || json_of::<_, DeltaKind, _>(DELTA(IsolationLevel::SnapshotIsolation)),
+        },
+    ]
+}
+
+pub(crate) fn run(args: &RulesArgs, json: bool) -> Result<Exit, CliError> {
+    let entries = entries();
+    let Some(wanted) = &args.policy else {
+        return list(&entries, json);
+    };
+    let Some(entry) = entries.iter().find(|entry| entry.name == wanted) else {
+        let names: Vec<&str> = entries.iter().map(|entry| entry.name).collect();
+        let advice = if wanted == "delta" {
+            format!("it stands for the one that the table's own level names; choose among {}", names.join(", "))
+        } else {
+            format!("the policies with tables are: {}", names.join(", "))
+        };
+        return Err(CliError::usage(format!("policy `{wanted}` has no table of its own"), advice));
+    };
+    if json {
+        output::document(&(entry.json)())?;
+    } else if args.markdown {
+        output::text(&(entry.markdown)())?;
+    } else {
+        output::text(&plain(&(entry.json)()))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn list(entries: &[Entry], json: bool) -> Result<Exit, CliError> {
+    if json {
+        let list: Vec<Value> =
+            entries.iter().map(|entry| json!({"policy": entry.name, "summary": entry.summary})).collect();
+        output::document(&Value::Array(list))?;
+    } else {
+        let rows = entries.iter().map(|entry| [entry.name.to_owned(), entry.summary.to_owned()]);
+        output::text(&output::table(["policy", "for"], rows))?;
+        output::line("`lakebed rules POLICY` prints the table of one.")?;
+    }
+    Ok(Exit::Done)
+}
+
+/// A policy as JSON: checks that run first, then for each pair of kinds what decides.
+fn json_of<F: 'static, K: Kind, const N: usize>(policy: &Policy<F, N>) -> Value {
+    let first: Vec<Value> = policy.first.iter().map(|check| decision(check.verdict, &check.reason)).collect();
+    let rows: Vec<Value> = K::ALL
+        .iter()
+        .zip(&policy.rows)
+        .map(|(ours, row)| {
+            let cells: Map<String, Value> =
+                K::ALL.iter().zip(&row.cells).map(|(landed, cell)| (landed.name().to_owned(), cell_json(cell))).collect();
+            json!({"ours": ours.name(), "landed": cells})
+        })
+        .collect();
+    json!({"policy": policy.name, "revision": policy.revision, "first": first, "rows": rows})
+}
+
+fn decision(verdict: Verdict, reason: &Reason) -> Value {
+    json!({
+        "check": reason.check, "verdict": verdict.name(), "reason": reason.sentence, "advice": reason.advice,
+        "error_class": reason.error_class,
+    })
+}
+
+/// What decides about one pair: conditions in order, and what holds where none does.
+fn cell_json<F>(cell: &Cell<F>) -> Value {
+    let conditions = |checks: &[&'static lakebed_conflict::Check<F>]| {
+        checks.iter().map(|check| decision(check.verdict, &check.reason)).collect::<Vec<_>>()
+    };
+    let (when, otherwise) = match cell {
+        Cell::Clear => (Vec::new(), json!({"verdict": Verdict::Compatible.name()})),
+        Cell::Always(verdict, reason) => (Vec::new(), decision(*verdict, reason)),
+        Cell::If(checks) => (conditions(checks), json!({"verdict": Verdict::Compatible.name()})),
+        Cell::Else(checks, verdict, reason) => (conditions(checks), decision(*verdict, reason)),
+        Cell::Unspecified => (Vec::new(), json!({"verdict": Verdict::Unspecified.name()})),
+    };
+    json!({"when": when, "otherwise": otherwise})
+}
+
+/// The rules in lines: what runs first, then every pair of kinds that is not simply compatible.
+fn plain(policy: &Value) -> String {
+    let texts = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or("–").to_owned();
+    let mut out = format!("{}@{}\n\n", texts(policy, "policy"), policy.get("revision").unwrap_or(&Value::Null));
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let first = list(policy.get("first").unwrap_or(&Value::Null));
+    if !first.is_empty() {
+        out.push_str("Checked first, whatever the operations, in this order:\n");
+        let rows = first.iter().map(|rule| [texts(rule, "check"), texts(rule, "verdict"), texts(rule, "reason")]);
+        out.push_str(&output::table(["check", "verdict", "when"], rows));
+        out.push('\n');
+    }
+    let mut rows: Vec<[String; 4]> = Vec::new();
+    for row in list(policy.get("rows").unwrap_or(&Value::Null)) {
+        let ours = texts(&row, "ours");
+        for (landed, cell) in row.get("landed").and_then(Value::as_object).into_iter().flatten() {
+            for rule in list(cell.get("when").unwrap_or(&Value::Null)) {
+                rows.push([ours.clone(), landed.clone(), texts(&rule, "verdict"), texts(&rule, "reason")]);
+            }
+            let otherwise = cell.get("otherwise").unwrap_or(&Value::Null);
+            if otherwise.get("verdict").and_then(Value::as_str) != Some(Verdict::Compatible.name()) {
+                rows.push([ours.clone(), landed.clone(), texts(otherwise, "verdict"), texts(otherwise, "reason")]);
+            }
+        }
+    }
+    out.push_str("Then by what ours does and what landed; the first line that holds decides, and no line means compatible:\n");
+    out.push_str(&output::table(["ours", "landed", "verdict", "when"], grouped(rows)));
+    out
+}
+
+/// Joins the landed kinds of lines that are alike otherwise, keeping the order of conditions.
+fn grouped(rows: Vec<[String; 4]>) -> Vec<[String; 4]> {
+    let mut out: Vec<[String; 4]> = Vec::new();
+    for [ours, landed, verdict, when] in rows {
+        let alike = out.iter_mut().find(|row| row[0] == ours && row[2] == verdict && row[3] == when);
+        match alike {
+            Some(row) => row[1] = format!("{}, {landed}", row[1]),
+            None => out.push([ours, landed, verdict, when]),
+        }
+    }
+    out
+}

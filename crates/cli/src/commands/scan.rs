@@ -1,0 +1,79 @@
+//! `lakebed scan`: rows of one version.
+
+use crate::args::{Global, ScanArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::rows::{self, JsonArray};
+use crate::{commands, output};
+use lakebed_data::{Output, OutputKind};
+use lakebed_table::{ScanRequest, Scanned};
+use lakebed_transaction::Column;
+use serde_json::json;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+pub(crate) async fn run(args: ScanArgs, global: &Global) -> Result<Exit, CliError> {
+    let table = commands::open(&args.table, global).await?;
+    let snapshot = commands::at(&table, &args.version).await?;
+    let columns = selected(snapshot.summary()?.columns, args.select.as_deref())?;
+    let request = ScanRequest { predicate: args.predicate, columns: args.select, limit: args.limit };
+    let scanned = table.scan(&snapshot, &request)?;
+    match &args.output {
+        Some(path) => to_file(scanned, path, &columns, global).await?,
+        None if global.json => to_json(scanned).await?,
+        None => to_table(scanned, &columns).await?,
+    }
+    Ok(Exit::Done)
+}
+
+/// The columns that are read, in order.
+fn selected(columns: Vec<Column>, select: Option<&[String]>) -> Result<Vec<Column>, CliError> {
+    let Some(select) = select else { return Ok(columns) };
+    let find = |name: &String| {
+        columns.iter().find(|column| column.name.eq_ignore_ascii_case(name)).cloned().ok_or_else(|| {
+            let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+            CliError::usage(format!("there is no column `{name}`"), format!("the columns are: {}", names.join(", ")))
+        })
+    };
+    select.iter().map(find).collect()
+}
+
+async fn to_json(mut scanned: Scanned) -> Result<(), CliError> {
+    let mut array = JsonArray::new();
+    while let Some(batch) = scanned.next().await? {
+        array.push(&batch)?;
+    }
+    array.finish()
+}
+
+async fn to_table(scanned: Scanned, columns: &[Column]) -> Result<(), CliError> {
+    let batches = scanned.all().await?;
+    let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    let rows: usize = batches.iter().map(arrow_array::RecordBatch::num_rows).sum();
+    output::text(&rows::table(&names, &batches)?)?;
+    output::line(output::count(rows as u64, "row"))
+}
+
+/// Writes beside the file and puts it in its place when it is whole.
+async fn to_file(mut scanned: Scanned, path: &Path, columns: &[Column], global: &Global) -> Result<(), CliError> {
+    let name = path.display().to_string();
+    let kind = OutputKind::of_path(&name)?;
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(".unfinished");
+    let unfinished = Path::new(&unfinished);
+    let file = File::create(unfinished).map_err(|source| CliError::file(unfinished, source))?;
+    let mut out = Output::new(kind, &name, BufWriter::new(file), columns)?;
+    let mut rows = 0;
+    while let Some(batch) = scanned.next().await? {
+        rows += batch.num_rows() as u64;
+        out.write(&batch)?;
+    }
+    drop(out.finish()?);
+    std::fs::rename(unfinished, path).map_err(|source| CliError::file(path, source))?;
+    if global.json {
+        output::document(&json!({"output": name, "rows": rows}))
+    } else {
+        output::line(format!("{} in {name}", output::count(rows, "row")))
+    }
+}

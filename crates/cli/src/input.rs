@@ -1,0 +1,48 @@
+//! Local files with rows.
+
+use crate::error::CliError;
+use arrow_array::RecordBatch;
+use lakebed_data::{DataError, open_source};
+use lakebed_table::{Batches, TableError};
+use lakebed_transaction::Column;
+
+/// The rows of local files and of standard input, one after the other. They can be read again, because a statement that
+/// lost is planned again; so standard input is kept.
+pub(crate) struct Input {
+    files: Vec<Part>,
+    columns: Vec<Column>,
+}
+
+enum Part {
+    File(String),
+    Kept(Vec<RecordBatch>),
+}
+
+impl Input {
+    pub(crate) fn new(files: Vec<String>, columns: Vec<Column>) -> Result<Self, CliError> {
+        if files.iter().filter(|file| *file == "-").count() > 1 {
+            return Err(CliError::usage("standard input can be read only once", "name - once"));
+        }
+        let part = |file: String| {
+            if file == "-" {
+                Ok(Part::Kept(open_source(&file, &columns)?.collect::<Result<_, DataError>>()?))
+            } else {
+                Ok(Part::File(file))
+            }
+        };
+        let files = files.into_iter().map(part).collect::<Result<_, CliError>>()?;
+        Ok(Self { files, columns })
+    }
+
+    /// All rows, from the beginning.
+    pub(crate) fn batches(&self) -> Result<Batches, TableError> {
+        let mut parts: Vec<Batches> = Vec::new();
+        for part in &self.files {
+            parts.push(match part {
+                Part::File(file) => Box::new(open_source(file, &self.columns)?),
+                Part::Kept(batches) => Box::new(batches.clone().into_iter().map(Ok)),
+            });
+        }
+        Ok(Box::new(parts.into_iter().flatten()))
+    }
+}
