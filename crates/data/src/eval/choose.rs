@@ -1,15 +1,15 @@
 //! Where SQL looks at a sub-expression only for some rows: AND, OR, CASE, IF, COALESCE.
 
 use super::compare::branch_type;
-use super::value::{Value, arrow, booleans, pair, scatter};
-use super::{at_depth, compare, failed, truth};
+use super::value::{Value, arrow, booleans, definite, pair, scatter};
+use super::{Level, at_level, compare, failed, truth};
 use crate::schema::strict;
 use crate::{DataError, EvalFailure};
 use arrow_arith::boolean;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::DataType;
-use arrow_select::filter::{filter_record_batch, prep_null_mask_filter};
+use arrow_select::filter::filter_record_batch;
 use arrow_select::zip::zip;
 use lakebed_transaction::{BinaryOp, CaseArm, Expr, Function};
 
@@ -25,33 +25,45 @@ pub(super) fn or(a: &Value, b: &Value) -> Result<Value, EvalFailure> {
     Ok(booleans(boolean::or_kleene(x.as_boolean(), y.as_boolean()).map_err(arrow)?, constant))
 }
 
-/// AND and OR of expressions.
-pub(super) fn junction(
-    expr: &Expr,
-    op: BinaryOp,
-    (a, b): (&Expr, &Expr),
-    batch: &RecordBatch,
-    depth: usize,
-) -> Result<Value, DataError> {
-    let left = truth(&at_depth(a, batch, depth + 1)?).map_err(failed(a))?;
-    let side = |batch: &RecordBatch| truth(&at_depth(b, batch, depth + 1)?).map_err(failed(b));
-    let right = match side(batch) {
-        Ok(right) => right,
-        Err(_) => {
-            // The left side decides alone where it is FALSE (AND) or TRUE (OR).
-            let decides = op == BinaryOp::Or;
-            let rows = left.clone().into_rows(batch.num_rows()).map_err(failed(expr))?;
-            let open: BooleanArray = rows.as_boolean().iter().map(|value| Some(value != Some(decides))).collect();
-            if open.true_count() == 0 {
-                return Ok(left);
-            }
-            let some = selected(batch, &open)?;
-            let values = side(&some)?.into_rows(some.num_rows()).map_err(failed(expr))?;
-            Value::column(scatter(&values, &open).map_err(failed(expr))?)
+/// AND and OR of expressions. A chain of one of them, which generated predicates make long, is walked without recursion.
+pub(super) fn junction(expr: &Expr, op: BinaryOp, batch: &RecordBatch, level: Level) -> Result<Value, DataError> {
+    let mut operands = Vec::new();
+    let mut stack = vec![expr];
+    while let Some(next) = stack.pop() {
+        if let Expr::Binary(inner, a, b) = next
+            && *inner == op
+        {
+            stack.extend([&**b, &**a]);
+        } else {
+            operands.push(next);
         }
-    };
-    let joined = if op == BinaryOp::Or { or(&left, &right) } else { and(&left, &right) };
-    joined.map_err(failed(expr))
+    }
+    let Some((first, rest)) = operands.split_first() else { return Ok(Value::null()) };
+    let mut so_far = operand(first, batch, level)?;
+    for next in rest {
+        let right =
+            if level.careful { open_rows(op, &so_far, next, batch, level)? } else { operand(next, batch, level)? };
+        let both = if op == BinaryOp::Or { or(&so_far, &right) } else { and(&so_far, &right) };
+        so_far = both.map_err(failed(expr))?;
+    }
+    Ok(so_far)
+}
+
+fn operand(expr: &Expr, batch: &RecordBatch, level: Level) -> Result<Value, DataError> {
+    truth(&at_level(expr, batch, level.deeper())?).map_err(failed(expr))
+}
+
+/// The right side where the left does not decide alone, by FALSE (AND) or TRUE (OR); NULL elsewhere.
+fn open_rows(op: BinaryOp, left: &Value, next: &Expr, batch: &RecordBatch, level: Level) -> Result<Value, DataError> {
+    let decides = op == BinaryOp::Or;
+    let rows = left.clone().into_rows(batch.num_rows()).map_err(failed(next))?;
+    let open: BooleanArray = rows.as_boolean().iter().map(|value| Some(value != Some(decides))).collect();
+    if open.true_count() == 0 {
+        return Ok(booleans(BooleanArray::new_null(1), true));
+    }
+    let some = selected(batch, &open)?;
+    let values = operand(next, &some, level)?.into_rows(some.num_rows()).map_err(failed(next))?;
+    Ok(Value::column(scatter(&values, &open).map_err(failed(next))?))
 }
 
 fn selected(batch: &RecordBatch, mask: &BooleanArray) -> Result<RecordBatch, DataError> {
@@ -96,16 +108,13 @@ struct Taken {
     values: Value,
 }
 
-pub(super) fn case(expr: &Expr, choice: &Choice<'_>, batch: &RecordBatch, depth: usize) -> Result<Value, DataError> {
-    let taken = match all_rows(choice, batch, depth) {
-        Ok(taken) => taken,
-        Err(_) => needed_rows(expr, choice, batch, depth)?,
-    };
+pub(super) fn case(expr: &Expr, choice: &Choice<'_>, batch: &RecordBatch, level: Level) -> Result<Value, DataError> {
+    let taken = if level.careful { needed_rows(expr, choice, batch, level)? } else { all_rows(choice, batch, level)? };
     combined(&taken, batch.num_rows()).map_err(failed(expr))
 }
 
-fn condition(when: When<'_>, batch: &RecordBatch, depth: usize) -> Result<Value, DataError> {
-    let of = |x: &Expr| at_depth(x, batch, depth + 1);
+fn condition(when: When<'_>, batch: &RecordBatch, level: Level) -> Result<Value, DataError> {
+    let of = |x: &Expr| at_level(x, batch, level.deeper());
     match when {
         When::Holds(condition) => truth(&of(condition)?).map_err(failed(condition)),
         When::Equals(operand, value) => {
@@ -115,21 +124,21 @@ fn condition(when: When<'_>, batch: &RecordBatch, depth: usize) -> Result<Value,
     }
 }
 
-/// Everything for every row: the common case, in which nothing fails.
-fn all_rows(choice: &Choice<'_>, batch: &RecordBatch, depth: usize) -> Result<Vec<Taken>, DataError> {
+/// Everything for every row.
+fn all_rows(choice: &Choice<'_>, batch: &RecordBatch, level: Level) -> Result<Vec<Taken>, DataError> {
     let mut taken = Vec::with_capacity(choice.arms.len() + 1);
     for (when, then) in &choice.arms {
-        taken.push(Taken { mask: condition(*when, batch, depth)?, values: at_depth(then, batch, depth + 1)? });
+        taken.push(Taken { mask: condition(*when, batch, level)?, values: at_level(then, batch, level.deeper())? });
     }
     if let Some(otherwise) = choice.otherwise {
         let always = booleans(BooleanArray::from(vec![true]), true);
-        taken.push(Taken { mask: always, values: at_depth(otherwise, batch, depth + 1)? });
+        taken.push(Taken { mask: always, values: at_level(otherwise, batch, level.deeper())? });
     }
     Ok(taken)
 }
 
 /// Each arm only for the rows that come to it, in order.
-fn needed_rows(expr: &Expr, choice: &Choice<'_>, batch: &RecordBatch, depth: usize) -> Result<Vec<Taken>, DataError> {
+fn needed_rows(expr: &Expr, choice: &Choice<'_>, batch: &RecordBatch, level: Level) -> Result<Vec<Taken>, DataError> {
     let mut open = BooleanArray::from(vec![true; batch.num_rows()]);
     let mut taken = Vec::with_capacity(choice.arms.len() + 1);
     for (when, then) in &choice.arms {
@@ -137,16 +146,16 @@ fn needed_rows(expr: &Expr, choice: &Choice<'_>, batch: &RecordBatch, depth: usi
             break;
         }
         let some = selected(batch, &open)?;
-        let holds = condition(*when, &some, depth)?.into_rows(some.num_rows()).map_err(failed(expr))?;
+        let holds = condition(*when, &some, level)?.into_rows(some.num_rows()).map_err(failed(expr))?;
         let holds = scatter(&holds, &open).map_err(failed(expr))?;
-        let mask = prep_null_mask_filter(holds.as_boolean());
+        let mask = definite(holds.as_boolean());
         if mask.true_count() > 0 {
-            taken.push(at_rows(expr, then, mask.clone(), batch, depth)?);
+            taken.push(at_rows(expr, then, mask.clone(), batch, level)?);
         }
         open = boolean::and_not(&open, &mask).map_err(DataError::arrow("the rows of a branch"))?;
     }
     if let Some(otherwise) = choice.otherwise.filter(|_| open.true_count() > 0) {
-        taken.push(at_rows(expr, otherwise, open, batch, depth)?);
+        taken.push(at_rows(expr, otherwise, open, batch, level)?);
     }
     Ok(taken)
 }
@@ -156,10 +165,10 @@ fn at_rows(
     then: &Expr,
     mask: BooleanArray,
     batch: &RecordBatch,
-    depth: usize,
+    level: Level,
 ) -> Result<Taken, DataError> {
     let some = selected(batch, &mask)?;
-    let values = at_depth(then, &some, depth + 1)?.into_rows(some.num_rows()).map_err(failed(expr))?;
+    let values = at_level(then, &some, level.deeper())?.into_rows(some.num_rows()).map_err(failed(expr))?;
     let values = Value::column(scatter(&values, &mask).map_err(failed(expr))?);
     Ok(Taken { mask: booleans(mask, false), values })
 }
@@ -174,12 +183,8 @@ fn combined(taken: &[Taken], rows: usize) -> Result<Value, EvalFailure> {
     for arm in taken.iter().rev() {
         let values = arm.values.with(strict(&arm.values.array, &data_type).map_err(arrow)?);
         let mask = arm.mask.clone().into_rows(rows)?;
-        let mask = prep_null_mask_filter_of(mask.as_boolean());
+        let mask = definite(mask.as_boolean());
         result = zip(&mask, &*values.datum(), &result).map_err(arrow)?;
     }
     Ok(Value::column(result))
-}
-
-fn prep_null_mask_filter_of(mask: &BooleanArray) -> BooleanArray {
-    if mask.null_count() > 0 { prep_null_mask_filter(mask) } else { mask.clone() }
 }

@@ -6,72 +6,77 @@ use std::fmt::Write;
 /// Characters after which a text is cut.
 const LENGTH_MAX: usize = 200;
 
+/// Levels that are written out.
+const DEPTH_MAX: usize = 20;
+
 /// An expression as SQL, cut where it is long. Only for messages: `lakebed-sql` prints SQL that reads back.
 pub(super) fn describe(expr: &Expr) -> String {
     let mut out = String::new();
-    write(expr, &mut out);
+    write(expr, &mut out, 0);
     match out.char_indices().nth(LENGTH_MAX) {
         None => out,
         Some((at, _)) => format!("{}…", out.get(..at).unwrap_or(&out)),
     }
 }
 
-fn write(expr: &Expr, out: &mut String) {
-    if out.len() > 4 * LENGTH_MAX {
+fn write(expr: &Expr, out: &mut String, depth: usize) {
+    if out.len() > 4 * LENGTH_MAX || depth > DEPTH_MAX {
+        out.push('…');
         return;
     }
+    let depth = depth + 1;
     let not = |negated: bool| if negated { "NOT " } else { "" };
     match expr {
         Expr::Column(path) => out.push_str(&path.join(".")),
         Expr::Literal(scalar) => {
             let _ = write!(out, "{scalar}");
         }
-        Expr::Unary(UnaryOp::Not, x) => around(out, "NOT ", &[x], ""),
-        Expr::Unary(UnaryOp::Negate, x) => around(out, "-", &[x], ""),
+        Expr::Unary(UnaryOp::Not, x) => around(out, depth, "NOT ", &[x], ""),
+        Expr::Unary(UnaryOp::Negate, x) => around(out, depth, "-", &[x], ""),
         Expr::Binary(op, a, b) => {
             out.push('(');
-            write(a, out);
+            write(a, out, depth);
             let _ = write!(out, " {} ", symbol(*op));
-            write(b, out);
+            write(b, out, depth);
             out.push(')');
         }
-        Expr::IsNull { operand, negated } => around(out, "", &[operand], &format!(" IS {}NULL", not(*negated))),
+        Expr::IsNull { operand, negated } => around(out, depth, "", &[operand], &format!(" IS {}NULL", not(*negated))),
         Expr::In { operand, list, negated } => {
-            write(operand, out);
+            write(operand, out, depth);
             let list: Vec<&Expr> = list.iter().collect();
-            around(out, &format!(" {}IN (", not(*negated)), &list, ")");
+            around(out, depth, &format!(" {}IN (", not(*negated)), &list, ")");
         }
         Expr::Between { operand, low, high, negated } => {
-            write(operand, out);
+            write(operand, out, depth);
             let _ = write!(out, " {}BETWEEN ", not(*negated));
-            write(low, out);
-            around(out, " AND ", &[high], "");
+            write(low, out, depth);
+            around(out, depth, " AND ", &[high], "");
         }
         Expr::Like { operand, pattern, negated, .. } => {
-            write(operand, out);
-            around(out, &format!(" {}LIKE ", not(*negated)), &[pattern], "");
+            write(operand, out, depth);
+            around(out, depth, &format!(" {}LIKE ", not(*negated)), &[pattern], "");
         }
-        Expr::Cast(x, to) => around(out, "CAST(", &[x], &format!(" AS {to:?})")),
-        Expr::Case { .. } => around(out, "CASE(", &expr.children(), ")"),
+        Expr::Cast(x, to) => around(out, depth, "CAST(", &[x], &format!(" AS {to:?})")),
+        Expr::Case { .. } => around(out, depth, "CASE(", &expr.children(), ")"),
         Expr::Call(function, arguments) => {
             let arguments: Vec<&Expr> = arguments.iter().collect();
-            around(out, &format!("{}(", name(*function)), &arguments, ")");
+            around(out, depth, &format!("{}(", name(*function)), &arguments, ")");
         }
         Expr::Unknown { name, arguments } => {
             let arguments: Vec<&Expr> = arguments.iter().collect();
-            around(out, &format!("{name}("), &arguments, ")");
+            around(out, depth, &format!("{name}("), &arguments, ")");
         }
-        Expr::Row(parts) => around(out, "(", &parts.iter().collect::<Vec<_>>(), ")"),
+        Expr::Row(parts) => around(out, depth, "(", &parts.iter().collect::<Vec<_>>(), ")"),
     }
 }
 
-fn around(out: &mut String, before: &str, parts: &[&Expr], after: &str) {
+fn around(out: &mut String, depth: usize, before: &str, parts: &[&Expr], after: &str) {
     out.push_str(before);
     for (at, part) in parts.iter().enumerate() {
         if at > 0 {
             out.push_str(", ");
         }
-        write(part, out);
+        write(part, out, depth);
     }
     out.push_str(after);
 }

@@ -2,7 +2,7 @@
 //!
 //! Whole columns are computed at once with Arrow's kernels. Where SQL looks at a sub-expression only for some rows (the
 //! right side of AND and OR, the branches of CASE, IF and COALESCE), it is first computed for all rows; only if that fails
-//! is it computed again for the rows that count, so that `IF(x <> 0, 1 / x, 0)` does not fail on zeros.
+//! is the expression computed again with each part looked at only for the rows that count, so that `IF(x <> 0, 1 / x, 0)` does not fail on zeros.
 
 mod arithmetic;
 mod cast;
@@ -21,14 +21,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, Schema};
-use arrow_select::filter::prep_null_mask_filter;
 use describe::describe;
 use lakebed_transaction::{BinaryOp, Column, ColumnType, Expr, Function, Scalar, UnaryOp};
 use std::sync::Arc;
 use value::{Value, booleans, types};
 
-/// How deep an expression may nest.
-const DEPTH_MAX: usize = 200;
+/// How deep an expression may nest; chains of AND and of OR do not count.
+const DEPTH_MAX: usize = 100;
 
 /// The value of an expression for each row. Integers come as 64-bit, floats of arithmetic as doubles; use
 /// [`evaluate_as`] to store them.
@@ -48,7 +47,7 @@ const DEPTH_MAX: usize = 200;
 /// The expression names a column that is not there, holds a function that we do not know, or fails as SQL says
 /// (overflow, division by zero, a text that is no value of the type); the message names the sub-expression.
 pub fn evaluate(expr: &Expr, batch: &RecordBatch) -> Result<ArrayRef, DataError> {
-    at_depth(expr, batch, 0)?.into_rows(batch.num_rows()).map_err(failed(expr))
+    whole(expr, batch)?.into_rows(batch.num_rows()).map_err(failed(expr))
 }
 
 /// The value of an expression for each row, cast to a column's type as an assignment: what does not fit is an error.
@@ -56,7 +55,7 @@ pub fn evaluate(expr: &Expr, batch: &RecordBatch) -> Result<ArrayRef, DataError>
 /// # Errors
 /// As [`evaluate`].
 pub fn evaluate_as(expr: &Expr, batch: &RecordBatch, column: &Column) -> Result<ArrayRef, DataError> {
-    let value = at_depth(expr, batch, 0)?;
+    let value = whole(expr, batch)?;
     let typed = assigned(&value, column).map_err(failed(expr))?;
     typed.into_rows(batch.num_rows()).map_err(failed(expr))
 }
@@ -76,10 +75,10 @@ fn assigned(value: &Value, column: &Column) -> Result<Value, EvalFailure> {
 /// # Errors
 /// As [`evaluate`]; also when the expression is no predicate.
 pub fn filter_mask(expr: &Expr, batch: &RecordBatch) -> Result<BooleanArray, DataError> {
-    let mask = truth(&at_depth(expr, batch, 0)?).map_err(failed(expr))?;
+    let mask = truth(&whole(expr, batch)?).map_err(failed(expr))?;
     let mask = mask.into_rows(batch.num_rows()).map_err(failed(expr))?;
     let mask = mask.as_boolean();
-    Ok(if mask.null_count() > 0 { prep_null_mask_filter(mask) } else { mask.clone() })
+    Ok(value::definite(mask))
 }
 
 /// The value of an expression over one row of scalars.
@@ -123,57 +122,133 @@ fn failed(expr: &Expr) -> impl Fn(EvalFailure) -> DataError + '_ {
     move |failure| DataError::Evaluate { expression: describe(expr), failure }
 }
 
-fn at_depth(expr: &Expr, batch: &RecordBatch, depth: usize) -> Result<Value, DataError> {
-    if depth >= DEPTH_MAX {
+/// Where in an expression we are, and how it is computed.
+#[derive(Clone, Copy)]
+struct Level {
+    depth: usize,
+    /// Whether sub-expressions are computed only for the rows that SQL looks at them for.
+    careful: bool,
+}
+
+impl Level {
+    const fn deeper(self) -> Self {
+        Self { depth: self.depth + 1, ..self }
+    }
+}
+
+/// At most twice the work, however deep failures lie.
+fn whole(expr: &Expr, batch: &RecordBatch) -> Result<Value, DataError> {
+    let quick = at_level(expr, batch, Level { depth: 0, careful: false });
+    quick.or_else(|_| at_level(expr, batch, Level { depth: 0, careful: true }))
+}
+
+/// What each form needs stands in a function of its own, so that a level of nesting takes little of the stack.
+fn at_level(expr: &Expr, batch: &RecordBatch, level: Level) -> Result<Value, DataError> {
+    if level.depth >= DEPTH_MAX {
         return Err(failed(expr)(EvalFailure::TooDeep));
     }
-    let of = |x: &Expr| at_depth(x, batch, depth + 1);
-    let wrong = failed(expr);
     match expr {
         Expr::Column(path) => column(path, batch),
-        Expr::Literal(scalar) => Value::of(scalar).map_err(wrong),
-        Expr::Unary(UnaryOp::Not, x) => not(&of(x)?).map_err(wrong),
-        Expr::Unary(UnaryOp::Negate, x) => arithmetic::negate(&of(x)?).map_err(wrong),
-        Expr::Binary(op, a, b) => binary(expr, *op, (a, b), batch, depth),
-        Expr::IsNull { operand, negated } => is_null(&of(operand)?, *negated).map_err(wrong),
-        Expr::In { operand, list, negated } => {
-            let mut found = booleans(BooleanArray::from(vec![false]), true);
-            for candidate in list {
-                found = choose::or(&found, &equal(operand, candidate, &of).map_err(|e| e.at(expr))?)
-                    .map_err(failed(expr))?;
-            }
-            if *negated { not(&found).map_err(wrong) } else { Ok(found) }
+        Expr::Literal(scalar) => Value::of(scalar).map_err(failed(expr)),
+        Expr::Unary(_, x) | Expr::IsNull { operand: x, .. } | Expr::Cast(x, _) => {
+            one(expr, &at_level(x, batch, level.deeper())?).map_err(failed(expr))
         }
+        Expr::Binary(op, a, b) => binary(expr, *op, (a, b), batch, level),
+        Expr::In { operand, list, negated } => negated_if(*negated, is_in(expr, operand, list, batch, level)?, expr),
         Expr::Between { operand, low, high, negated } => {
-            let value = of(operand)?;
-            let above = compare::compare(BinaryOp::GreaterOrEqual, &value, &of(low)?).map_err(failed(expr))?;
-            let below = compare::compare(BinaryOp::LessOrEqual, &value, &of(high)?).map_err(failed(expr))?;
-            let inside = choose::and(&above, &below).map_err(failed(expr))?;
-            if *negated { not(&inside).map_err(wrong) } else { Ok(inside) }
+            negated_if(*negated, between(expr, [operand, low, high], batch, level)?, expr)
         }
         Expr::Like { operand, pattern, escape, negated } => {
-            let matched = function::like(&of(operand)?, &of(pattern)?, *escape).map_err(failed(expr))?;
-            if *negated { not(&matched).map_err(wrong) } else { Ok(matched) }
+            negated_if(*negated, like(expr, [operand, pattern], *escape, batch, level)?, expr)
         }
-        Expr::Cast(x, to) => cast::cast(&of(x)?, to).map_err(wrong),
         Expr::Case { operand, arms, otherwise } => {
-            choose::case(expr, &choose::Choice::of_case(operand.as_deref(), arms, otherwise.as_deref()), batch, depth)
+            choose::case(expr, &choose::Choice::of_case(operand.as_deref(), arms, otherwise.as_deref()), batch, level)
         }
-        Expr::Call(Function::Coalesce | Function::If, arguments) => {
-            let expected =
-                EvalFailure::Arguments { expected: "three arguments, or for COALESCE at least one".to_owned() };
-            let choice = choose::Choice::of_call(expr, arguments).ok_or_else(|| wrong(expected))?;
-            choose::case(expr, &choice, batch, depth)
-        }
-        Expr::Call(function, arguments) => {
-            let arguments = arguments.iter().map(of).collect::<Result<Vec<_>, _>>()?;
-            function::call(*function, &arguments).map_err(wrong)
-        }
+        Expr::Call(function, arguments) => call(expr, *function, arguments, batch, level),
         Expr::Unknown { name, .. } => Err(DataError::UnknownFunction { name: name.clone() }),
         Expr::Row(_) => {
-            Err(wrong(EvalFailure::Arguments { expected: "a row value only on both sides of IN or =".to_owned() }))
+            let expected = "a row value only on both sides of IN or =".to_owned();
+            Err(failed(expr)(EvalFailure::Arguments { expected }))
         }
     }
+}
+
+/// The forms with one operand, whose value is given.
+fn one(expr: &Expr, value: &Value) -> Result<Value, EvalFailure> {
+    if let Expr::Unary(UnaryOp::Not, _) = expr {
+        not(value)
+    } else if let Expr::Unary(UnaryOp::Negate, _) = expr {
+        arithmetic::negate(value)
+    } else if let Expr::IsNull { negated, .. } = expr {
+        is_null(value, *negated)
+    } else if let Expr::Cast(_, to) = expr {
+        cast::cast(value, to)
+    } else {
+        Err(EvalFailure::Arguments { expected: "another number of operands".to_owned() })
+    }
+}
+
+fn negated_if(negated: bool, value: Value, expr: &Expr) -> Result<Value, DataError> {
+    if negated { not(&value).map_err(failed(expr)) } else { Ok(value) }
+}
+
+fn is_in(expr: &Expr, operand: &Expr, list: &[Expr], batch: &RecordBatch, level: Level) -> Result<Value, DataError> {
+    let of = |x: &Expr| at_level(x, batch, level.deeper());
+    let mut found = booleans(BooleanArray::from(vec![false]), true);
+    if let Expr::Row(_) = operand {
+        for candidate in list {
+            let same = equal(operand, candidate, &of).map_err(|e| e.at(expr))?;
+            found = choose::or(&found, &same).map_err(failed(expr))?;
+        }
+        return Ok(found);
+    }
+    let value = of(operand)?;
+    for candidate in list {
+        let same = compare::compare(BinaryOp::Equal, &value, &of(candidate)?).map_err(failed(expr))?;
+        found = choose::or(&found, &same).map_err(failed(expr))?;
+    }
+    Ok(found)
+}
+
+fn between(
+    expr: &Expr,
+    [operand, low, high]: [&Expr; 3],
+    batch: &RecordBatch,
+    level: Level,
+) -> Result<Value, DataError> {
+    let of = |x: &Expr| at_level(x, batch, level.deeper());
+    let value = of(operand)?;
+    let above = compare::compare(BinaryOp::GreaterOrEqual, &value, &of(low)?).map_err(failed(expr))?;
+    let below = compare::compare(BinaryOp::LessOrEqual, &value, &of(high)?).map_err(failed(expr))?;
+    choose::and(&above, &below).map_err(failed(expr))
+}
+
+fn like(
+    expr: &Expr,
+    [text, pattern]: [&Expr; 2],
+    escape: Option<char>,
+    batch: &RecordBatch,
+    level: Level,
+) -> Result<Value, DataError> {
+    let (text, pattern) = (at_level(text, batch, level.deeper())?, at_level(pattern, batch, level.deeper())?);
+    function::like(&text, &pattern, escape).map_err(failed(expr))
+}
+
+fn call(
+    expr: &Expr,
+    function: Function,
+    arguments: &[Expr],
+    batch: &RecordBatch,
+    level: Level,
+) -> Result<Value, DataError> {
+    if let Function::Coalesce | Function::If = function {
+        let expected =
+            || EvalFailure::Arguments { expected: "three arguments, or for COALESCE at least one".to_owned() };
+        let choice = choose::Choice::of_call(expr, arguments).ok_or_else(|| failed(expr)(expected()))?;
+        return choose::case(expr, &choice, batch, level);
+    }
+    let values = arguments.iter().map(|x| at_level(x, batch, level.deeper())).collect::<Result<Vec<_>, _>>()?;
+    function::call(function, &values).map_err(failed(expr))
 }
 
 fn binary(
@@ -181,11 +256,11 @@ fn binary(
     op: BinaryOp,
     (a, b): (&Expr, &Expr),
     batch: &RecordBatch,
-    depth: usize,
+    level: Level,
 ) -> Result<Value, DataError> {
-    let of = |x: &Expr| at_depth(x, batch, depth + 1);
+    let of = |x: &Expr| at_level(x, batch, level.deeper());
     match op {
-        BinaryOp::And | BinaryOp::Or => choose::junction(expr, op, (a, b), batch, depth),
+        BinaryOp::And | BinaryOp::Or => choose::junction(expr, op, batch, level),
         BinaryOp::Equal => equal(a, b, &of).map_err(|e| e.at(expr)),
         BinaryOp::NotEqual if matches!((a, b), (Expr::Row(_), Expr::Row(_))) => {
             not(&equal(a, b, &of).map_err(|e| e.at(expr))?).map_err(failed(expr))

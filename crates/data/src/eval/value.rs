@@ -5,6 +5,7 @@ use crate::schema::{literal, repeat};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Datum, UInt32Array, new_null_array};
 use arrow_schema::{ArrowError, DataType};
+use arrow_select::filter::prep_null_mask_filter;
 use arrow_select::take::take;
 use lakebed_transaction::Scalar;
 use std::sync::Arc;
@@ -91,6 +92,11 @@ pub(super) fn scatter(array: &ArrayRef, mask: &BooleanArray) -> Result<ArrayRef,
 
 pub(super) fn booleans(values: BooleanArray, constant: bool) -> Value {
     Value { array: Arc::new(values), constant }
+}
+
+/// A mask in which NULL is FALSE.
+pub(super) fn definite(mask: &BooleanArray) -> BooleanArray {
+    if mask.null_count() > 0 { prep_null_mask_filter(mask) } else { mask.clone() }
 }
 
 /// Arrow's errors in our classes.
