@@ -11,7 +11,9 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::file::metadata::ParquetMetaData;
 use parquet::schema::types::SchemaDescriptor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Rows that are decoded at a time; bounds the memory beside the state itself.
@@ -22,17 +24,38 @@ pub(crate) fn read(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Action)) ->
     if object.ends_with(".json") {
         return each_action(object, bytes, InfoUse::Skip, take);
     }
+    // The Parquet reader asserts where a damaged footer contradicts itself. The state that a panic leaves half filled is
+    // thrown away by every caller, as after any other error.
+    catch_unwind(AssertUnwindSafe(|| read_parquet(object, bytes, take)))
+        .unwrap_or_else(|_| Err(DeltaError::damaged(object, "its Parquet data contradict themselves")))
+}
+
+fn read_parquet(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Action)) -> Result<(), DeltaError> {
     let damaged = |error: &dyn std::fmt::Display| DeltaError::damaged(object, error.to_string());
     // The embedded Arrow schema is another writer's choice of types; the Parquet types are enough.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes.clone(), options)
         .map_err(|error| damaged(&error))?;
+    if !has_sound_ranges(builder.metadata(), bytes.len()) {
+        return Err(damaged(&"its footer names bytes that the file does not have"));
+    }
     let mask = needed_columns(builder.parquet_schema());
     let reader = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build().map_err(|error| damaged(&error))?;
     for batch in reader {
         read_batch(object, &batch.map_err(|error| damaged(&error))?, take)?;
     }
     Ok(())
+}
+
+/// Whether every column chunk lies inside the file. The reader takes that for granted.
+fn has_sound_ranges(metadata: &ParquetMetaData, length: usize) -> bool {
+    metadata.row_groups().iter().flat_map(|group| group.columns()).all(|column| {
+        let start = column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset());
+        let end = start.checked_add(column.compressed_size());
+        start >= 0
+            && column.compressed_size() >= 0
+            && end.and_then(|end| usize::try_from(end).ok()).is_some_and(|end| end <= length)
+    })
 }
 
 /// Everything but parsed partition values; of parsed statistics only the row count where the text stands beside them.

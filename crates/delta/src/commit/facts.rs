@@ -48,7 +48,7 @@ pub(super) fn ours(core: Option<&Core>, transaction: &Transaction) -> DeltaFacts
         facts.table = TableState {
             protocol: core.protocol.state(),
             access: core.protocol.access(),
-            metadata: metadata_state(&core.metadata),
+            metadata: MetadataState::clone(&core.metadata_state),
             partition_columns: core.partition_columns(),
         };
     }
@@ -107,7 +107,7 @@ fn change_of(protocol: &Protocol) -> ProtocolChange {
     ProtocolChange { state: protocol.state(), access: protocol.access() }
 }
 
-pub(super) fn metadata_state(metadata: &Metadata) -> MetadataState {
+pub(crate) fn metadata_state(metadata: &Metadata) -> MetadataState {
     let configuration =
         metadata.configuration.iter().filter_map(|(key, value)| Some((Arc::from(key), Arc::from(value?)))).collect();
     // The fields' own text: a rule that compares them needs equality only.

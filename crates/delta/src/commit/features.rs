@@ -13,21 +13,32 @@ use lakebed_conflict::delta::ProtocolAccess;
 struct Contents {
     adds: bool,
     removes: bool,
+    /// Files with changed rows both come and go, and no change files tell which rows.
+    rewrites_untold: bool,
 }
 
-pub(super) fn check(pending: &Pending, protocol: &Protocol, metadata: &Metadata) -> Result<(), DeltaError> {
+pub(super) fn check(
+    pending: &Pending,
+    protocol: &Protocol,
+    metadata: &Metadata,
+    schema: &StructType,
+) -> Result<(), DeltaError> {
     writable(protocol)?;
     if let Some(core) = &pending.core {
         writable(&core.protocol)?;
     }
     let actions = &pending.transaction.actions;
+    let any = |test: fn(&Action) -> bool| actions.iter().any(test);
     let contents = Contents {
-        adds: actions.iter().any(|action| matches!(action, Action::Add(_))),
-        removes: actions.iter().any(|action| matches!(action, Action::Remove(_))),
+        adds: any(|action| matches!(action, Action::Add(_))),
+        removes: any(|action| matches!(action, Action::Remove(_))),
+        rewrites_untold: any(|action| matches!(action, Action::Add(add) if add.data_change))
+            && any(|action| matches!(action, Action::Remove(remove) if remove.data_change))
+            && !any(|action| matches!(action, Action::Cdc(_))),
     };
-    let schema = StructType::parse(&metadata.schema_string)?;
+    let state = protocol.state();
     for (feature, in_the_way) in RULES {
-        if protocol.supports(feature) && in_the_way(metadata, &schema, &contents) {
+        if state.supports(feature) && in_the_way(metadata, schema, &contents) {
             return Err(DeltaError::Unsupported {
                 object: "a commit with data to this table".into(),
                 feature: (*feature).to_owned(),
@@ -62,9 +73,7 @@ const RULES: &[(&str, InTheWay)] = &[
     ("allowColumnDefaults", |_, schema, contents| contents.adds && uses(schema, "CURRENT_DEFAULT")),
     ("identityColumns", |_, schema, contents| contents.adds && uses(schema, "delta.identity.start")),
     // Files that only come or only go are their own record of changes; a rewrite is not.
-    ("changeDataFeed", |metadata, _, contents| {
-        contents.adds && contents.removes && metadata.flag("delta.enableChangeDataFeed")
-    }),
+    ("changeDataFeed", |metadata, _, contents| contents.rewrites_untold && metadata.flag("delta.enableChangeDataFeed")),
     ("columnMapping", |metadata, _, contents| {
         let mode = ColumnMapping::parse(metadata.configuration.get("delta.columnMapping.mode"));
         contents.adds && mode != Ok(ColumnMapping::None)

@@ -8,5 +8,6 @@ mod rebase;
 mod render;
 mod validate;
 
+pub(crate) use facts::metadata_state;
 pub use format::{DeltaFormat, Landed};
 pub use pending::{Pending, Reads, Transaction};

@@ -3,10 +3,12 @@
 use super::facts;
 use super::validate;
 use crate::action::{Action, Metadata, Protocol};
+use crate::schema::StructType;
 use crate::{Core, DeltaError};
 use lakebed_conflict::delta::{DeltaFacts, operation_changes_data};
 use lakebed_transaction::{KeyProbe, ReadPredicate, TransactionId, UnitId};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -173,6 +175,15 @@ impl Pending {
     /// The metadata in force when ours is written.
     pub(super) fn own_metadata(&self) -> Option<&Metadata> {
         self.transaction.metadata().or_else(|| self.core.as_ref().map(|core| &*core.metadata))
+    }
+
+    /// The schema of the metadata in force when ours is written.
+    pub(super) fn own_schema(&self) -> Result<Cow<'_, StructType>, DeltaError> {
+        match (self.transaction.metadata(), &self.core) {
+            (None, Some(core)) => Ok(Cow::Borrowed(&core.schema)),
+            (Some(metadata), _) => StructType::parse(&metadata.schema_string).map(Cow::Owned),
+            (None, None) => Ok(Cow::Owned(StructType::default())),
+        }
     }
 
     /// The protocol in force when ours is written.

@@ -19,13 +19,14 @@ pub(super) fn check(pending: &Pending) -> Result<(), DeltaError> {
     };
     let protocol = pending.own_protocol().ok_or_else(|| missing("protocol"))?;
     let metadata = pending.own_metadata().ok_or_else(|| missing("metaData"))?;
-    features::check(pending, protocol, metadata)?;
+    let schema = pending.own_schema()?;
+    features::check(pending, protocol, metadata, &schema)?;
     at_most_once(&transaction.actions)?;
     if transaction.metadata().is_some() {
-        check_metadata(metadata)?;
+        check_metadata(metadata, &schema)?;
     }
     check_domains(&transaction.actions, protocol)?;
-    check_files(&transaction.actions, protocol, metadata)
+    check_files(&transaction.actions, &FileRules::of(protocol, metadata, &schema)?)
 }
 
 fn invalid(problem: impl Into<String>, advice: impl Into<String>) -> DeltaError {
@@ -56,8 +57,7 @@ fn at_most_once(actions: &[Action]) -> Result<(), DeltaError> {
     Ok(())
 }
 
-fn check_metadata(metadata: &Metadata) -> Result<(), DeltaError> {
-    let schema = StructType::parse(&metadata.schema_string)?;
+fn check_metadata(metadata: &Metadata, schema: &StructType) -> Result<(), DeltaError> {
     let mut names = BTreeSet::new();
     for field in &schema.fields {
         if !names.insert(field.name.to_lowercase()) {
@@ -93,8 +93,7 @@ fn check_domains(actions: &[Action], protocol: &Protocol) -> Result<(), DeltaErr
     Ok(())
 }
 
-fn check_files(actions: &[Action], protocol: &Protocol, metadata: &Metadata) -> Result<(), DeltaError> {
-    let rules = FileRules::of(protocol, metadata)?;
+fn check_files(actions: &[Action], rules: &FileRules) -> Result<(), DeltaError> {
     let (mut added, mut removed) = (BTreeSet::new(), BTreeSet::new());
     let (mut added_keys, mut removed_keys) = (BTreeSet::new(), BTreeSet::new());
     for action in actions {
@@ -144,8 +143,7 @@ struct FileRules {
 }
 
 impl FileRules {
-    fn of(protocol: &Protocol, metadata: &Metadata) -> Result<Self, DeltaError> {
-        let schema = StructType::parse(&metadata.schema_string)?;
+    fn of(protocol: &Protocol, metadata: &Metadata, schema: &StructType) -> Result<Self, DeltaError> {
         let mapping = if protocol.supports("columnMapping") {
             ColumnMapping::parse(metadata.configuration.get("delta.columnMapping.mode"))?
         } else {

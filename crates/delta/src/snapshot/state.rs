@@ -4,8 +4,9 @@ use super::file_set::FileSet;
 use super::replay::Replay;
 use crate::DeltaError;
 use crate::action::{Add, CommitInfo, DomainMetadata, InfoUse, Metadata, Protocol, Remove, TextMap, Txn, each_action};
+use crate::commit::metadata_state;
 use crate::schema::{ColumnMapping, StructType};
-use lakebed_conflict::delta::PartitionColumn;
+use lakebed_conflict::delta::{MetadataState, PartitionColumn};
 use lakebed_naming::{Version, delta::commit_path};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub struct Core {
     pub in_commit_timestamp_ms: Option<i64>,
     /// When its commit says that it was made, in milliseconds since 1970: its own timestamp, else its writer's clock.
     pub committed_ms: Option<i64>,
+    /// `metadata` as the conflict rules compare it.
+    pub metadata_state: Arc<MetadataState>,
 }
 
 impl Core {
@@ -54,6 +57,7 @@ impl Core {
             domains: Arc::new(domains),
             in_commit_timestamp_ms: None,
             committed_ms: None,
+            metadata_state: Arc::new(MetadataState::default()),
         };
         core.set_metadata(metadata)?;
         core.set_timestamp(info);
@@ -73,6 +77,7 @@ impl Core {
         } else {
             ColumnMapping::None
         };
+        self.metadata_state = Arc::new(metadata_state(&metadata));
         self.metadata = Arc::new(metadata);
         Ok(())
     }

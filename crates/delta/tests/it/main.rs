@@ -6,6 +6,7 @@ mod commit;
 mod conflicts;
 mod conformance;
 mod damage;
+mod deletion_vectors;
 mod protocol;
 mod spark;
 mod support;

@@ -143,6 +143,8 @@ fn features_that_we_cannot_serve_are_refused_by_name_when_in_use() {
     }
     let feed = table(&listed(r#""changeDataFeed""#), &metadata(SCHEMA, "", r#""delta.enableChangeDataFeed":"true""#));
     refused(&feed, vec![remove("a", true), add("b")], "changeDataFeed");
+    let moved = Action::Add(Add { data_change: false, ..Add::new("b", 1, 1) });
+    assert!(check(&feed, vec![remove("a", false), moved]).is_ok(), "a compaction changes no row");
     assert!(check(&feed, vec![add("b")]).is_ok() && check(&feed, vec![remove("a", true)]).is_ok());
     refused(&table(&listed(r#""fooUnknown""#), &metadata(SCHEMA, "", "")), vec![add("a")], "fooUnknown");
     let eight = r#"{"protocol":{"minReaderVersion":1,"minWriterVersion":8}}"#;
