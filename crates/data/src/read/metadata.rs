@@ -1,6 +1,7 @@
 //! The footer of a Parquet file, and the Arrow types that its columns are decoded as.
 
 use super::bytes::Object;
+use super::guard::guarded;
 use crate::DataError;
 use crate::schema::UTC;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, TimeUnit};
@@ -23,8 +24,8 @@ pub(super) async fn fetch(object: &Object) -> Result<ArrowReaderMetadata, DataEr
     let bytes = object.fetch(std::slice::from_ref(&tail)).await?;
     decoder.push_ranges(vec![tail], bytes).map_err(wrong())?;
     loop {
-        match decoder.try_decode().map_err(wrong())? {
-            DecodeResult::Data(metadata) => return prepared(Arc::new(metadata)).map_err(wrong()),
+        match guarded(object.path(), || decoder.try_decode())? {
+            DecodeResult::Data(metadata) => return guarded(object.path(), || prepared(Arc::new(metadata))),
             DecodeResult::NeedsData(ranges) => {
                 let bytes = object.fetch(&ranges).await?;
                 decoder.push_ranges(ranges, bytes).map_err(wrong())?;

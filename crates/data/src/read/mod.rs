@@ -1,6 +1,7 @@
 //! Parquet files of a table into rows.
 
 mod bytes;
+mod guard;
 mod metadata;
 mod positions;
 mod source;
@@ -13,6 +14,7 @@ use crate::schema::{Extra, align_with, arrow_schema, constant, same_name};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_select::filter::filter_record_batch;
 use bytes::Object;
+use guard::guarded;
 use lakebed_storage::Store;
 use lakebed_transaction::{Column, Expr, RowSet, Scalar};
 use parquet::DecodeResult;
@@ -106,7 +108,8 @@ pub struct Rows {
 #[derive(Debug)]
 pub struct ParquetRows {
     object: Object,
-    decoder: ParquetPushDecoder,
+    /// `None` once it failed.
+    decoder: Option<ParquetPushDecoder>,
     options: ReadOptions,
     in_file: Vec<Column>,
     positions: Positions,
@@ -157,7 +160,7 @@ pub async fn read_parquet(store: &Arc<dyn Store>, path: &str, options: ReadOptio
     if let Some(selection) = positions.selection() {
         builder = builder.with_row_selection(selection);
     }
-    let decoder = builder.build().map_err(DataError::parquet(path))?;
+    let decoder = Some(guarded(path, || builder.build())?);
     Ok(ParquetRows { object, decoder, options, in_file, positions, num_rows })
 }
 
@@ -174,10 +177,18 @@ impl ParquetRows {
     /// The store could not be asked, the bytes are damaged, the types do not fit, or the filter cannot be evaluated.
     pub async fn next(&mut self) -> Result<Option<Rows>, DataError> {
         loop {
-            match self.decoder.try_decode().map_err(DataError::parquet(self.object.path()))? {
+            let decoder = self.decoder.as_mut();
+            let Some(decoder) = decoder else { return Ok(None) };
+            let step = guarded(self.object.path(), || decoder.try_decode());
+            if step.is_err() {
+                self.decoder = None;
+            }
+            match step? {
                 DecodeResult::NeedsData(ranges) => {
                     let data = self.object.fetch(&ranges).await?;
-                    self.decoder.push_ranges(ranges, data).map_err(DataError::parquet(self.object.path()))?;
+                    if let Some(decoder) = &mut self.decoder {
+                        decoder.push_ranges(ranges, data).map_err(DataError::parquet(self.object.path()))?;
+                    }
                 }
                 DecodeResult::Finished => return Ok(None),
                 DecodeResult::Data(batch) => {

@@ -3,12 +3,14 @@
 mod csv;
 mod jsonl;
 
+use super::guard::guarded;
 use super::metadata::prepared;
 use crate::DataError;
 use crate::schema::{align, columns_of};
 use arrow_array::RecordBatch;
 use lakebed_transaction::Column;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaDataReader;
 use std::fmt;
 use std::fs::File;
@@ -87,8 +89,8 @@ fn open(path: &str) -> Result<File, DataError> {
 
 fn builder(path: &str) -> Result<ParquetRecordBatchReaderBuilder<File>, DataError> {
     let file = open(path)?;
-    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).map_err(DataError::parquet(path))?;
-    let metadata = prepared(Arc::new(metadata)).map_err(DataError::parquet(path))?;
+    let metadata = guarded(path, || ParquetMetaDataReader::new().parse_and_finish(&file))?;
+    let metadata = guarded(path, || prepared(Arc::new(metadata)))?;
     Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata))
 }
 
@@ -96,15 +98,15 @@ fn parquet(
     path: &str,
     columns: &[Column],
 ) -> Result<impl Iterator<Item = Result<RecordBatch, DataError>> + Send + use<>, DataError> {
-    let reader = builder(path)?.with_batch_size(BATCH_ROWS).build().map_err(DataError::parquet(path))?;
+    let mut reader = builder(path)?.with_batch_size(BATCH_ROWS).build().map_err(DataError::parquet(path))?;
     let (columns, path) = (columns.to_vec(), path.to_owned());
     let mut done = false;
-    Ok(reader.map_while(move |batch| {
+    Ok(std::iter::from_fn(move || {
         if done {
             return None;
         }
+        let batch = guarded(&path, || reader.next().transpose().map_err(ParquetError::from)).transpose()?;
         done = batch.is_err();
-        let batch = batch.map_err(DataError::arrow(format!("{path} is damaged")));
         Some(batch.and_then(|batch| align(&batch, &columns)))
     }))
 }

@@ -302,6 +302,29 @@ fn columns_are_found_without_regard_to_case_and_assigned_by_type() {
     let chain = (0..2_000)
         .fold(bool(false), |expr, at| expr.binary(BinaryOp::Or, Expr::column("n").binary(BinaryOp::Less, int(-at))));
     assert_eq!(filter_mask(&chain, &rows).unwrap().true_count(), 0);
-    let deep = (0..300).fold(bool(true), |expr, _| not(expr));
-    assert!(matches!(filter_mask(&deep, &rows), Err(DataError::Evaluate { failure: EvalFailure::TooDeep, .. })));
+}
+
+/// However an expression is nested, it is refused before the stack ends.
+#[test]
+fn depth_is_bounded() {
+    let rows = record_batch!(("n", Int32, [1])).unwrap();
+    let case = |x: Expr| Expr::Case {
+        operand: None,
+        arms: vec![CaseArm { when: x.clone(), then: bool(true) }],
+        otherwise: Some(Box::new(bool(false))),
+    };
+    let steps: [&dyn Fn(Expr) -> Expr; 7] = [
+        &not,
+        &case,
+        &|x| call(Function::If, vec![bool(true), x, bool(true)]),
+        &|x| call(Function::Coalesce, vec![x, bool(true)]),
+        &|x| x.binary(BinaryOp::Equal, bool(true)),
+        &|x| is_in(x, vec![bool(true)], false),
+        &|x| bool(true).binary(BinaryOp::And, bool(false).binary(BinaryOp::Or, x)),
+    ];
+    for (at, step) in steps.iter().enumerate() {
+        let deep = (0..300).fold(Expr::column("missing"), |expr, _| step(expr));
+        let error = filter_mask(&deep, &rows).unwrap_err();
+        assert!(matches!(error, DataError::Evaluate { failure: EvalFailure::TooDeep, .. }), "{at}: {error}");
+    }
 }
