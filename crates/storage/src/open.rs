@@ -6,6 +6,7 @@ mod s3;
 use crate::redact;
 use crate::{Durability, LocalStore, MemoryStore, Store, StoreError};
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// How to open a store.
@@ -35,6 +36,16 @@ impl StoreOptions {
     pub fn option(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.pairs.push((key.into(), value.into()));
         self
+    }
+}
+
+impl StoreOptions {
+    /// A number that is equal for options that lead to the same objects, and that gives no value away.
+    #[must_use]
+    pub fn identity(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.pairs.hash(&mut hasher);
+        hasher.finish()
     }
 }
 

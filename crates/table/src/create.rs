@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::delta_rows::first_version;
 use crate::shared::Shared;
 use crate::snapshot::{DeltaVersion, LanceVersion, Snapshot};
-use crate::table::sharing;
+use crate::table::{by_store, by_url, sharing};
 use crate::{CommitOptions, OpenOptions, Report, Table, TableError, TableFormat, policy};
 use lakebed_delta::DeltaFormat;
 use lakebed_lance::transaction::{Head, Transaction, overwrite};
@@ -66,7 +66,9 @@ impl Table {
         definition: &NewTable,
         commit: &CommitOptions,
     ) -> Result<(Option<Self>, Report), TableError> {
-        Self::create_store(open(url, &options.store)?, options, definition, commit).await
+        let store = open(url, &options.store)?;
+        let shared = sharing(&by_url(&*store, options), options);
+        Place { store, shared, clock: Clock::default() }.create(definition, commit).await
     }
 
     /// Creates a table in a store of the caller's.
@@ -79,12 +81,8 @@ impl Table {
         definition: &NewTable,
         commit: &CommitOptions,
     ) -> Result<(Option<Self>, Report), TableError> {
-        refuse_other_format(&*store, definition.format).await?;
-        let place = Place { shared: sharing(&*store, options), store, clock: Clock::default() };
-        match definition.format {
-            TableFormat::Delta => place.create_delta(definition, commit).await,
-            TableFormat::Lance => place.create_lance(definition, commit).await,
-        }
+        let shared = sharing(&by_store(&store), options);
+        Place { store, shared, clock: Clock::default() }.create(definition, commit).await
     }
 }
 
@@ -97,6 +95,18 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    async fn create(
+        self,
+        definition: &NewTable,
+        commit: &CommitOptions,
+    ) -> Result<(Option<Table>, Report), TableError> {
+        refuse_other_format(&*self.store, definition.format).await?;
+        match definition.format {
+            TableFormat::Delta => self.create_delta(definition, commit).await,
+            TableFormat::Lance => self.create_lance(definition, commit).await,
+        }
+    }
+
     async fn create_delta(
         self,
         definition: &NewTable,

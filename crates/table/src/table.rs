@@ -29,7 +29,9 @@ impl Table {
     /// # Errors
     /// There is no table, the store cannot be asked, or the table needs a feature that is not known here.
     pub async fn open(url: &str, options: &OpenOptions) -> Result<Self, TableError> {
-        Self::open_store(open(url, &options.store)?, options).await
+        let store = open(url, &options.store)?;
+        let shared = sharing(&by_url(&*store, options), options);
+        Self::open_at(Place { store, shared, clock: Clock::default() }, options).await
     }
 
     /// Opens the table in a store of the caller's.
@@ -143,13 +145,24 @@ impl Table {
     }
 }
 
-/// Shared state of a table's handles.
-pub(crate) fn sharing(store: &dyn Store, options: &OpenOptions) -> Arc<Shared> {
+/// What handles share, by the identity of the place.
+pub(crate) fn sharing(identity: &str, options: &OpenOptions) -> Arc<Shared> {
     if options.isolated {
         return Arc::default();
     }
     sweep();
-    shared(store.root())
+    shared(identity)
+}
+
+/// The identity of a place that was opened by its URL: the same URL with other options may be another place.
+pub(crate) fn by_url(store: &dyn Store, options: &OpenOptions) -> String {
+    format!("{} with {:x}", store.root(), options.store.identity())
+}
+
+/// The identity of a store of the caller's: the store object itself. It lives as long as a handle does, so no other can
+/// take its address meanwhile.
+pub(crate) fn by_store(store: &Arc<dyn Store>) -> String {
+    format!("store {:p}", Arc::as_ptr(store).cast::<()>())
 }
 
 /// The newest version of whichever format is there. The format that the place's name suggests is looked for first.

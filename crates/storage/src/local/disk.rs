@@ -41,7 +41,10 @@ pub(super) enum Made {
 /// How long a create may take before its file's time is set anew.
 const PROMPT: Duration = Duration::from_secs(1);
 
-#[expect(clippy::disallowed_methods, reason = "a file's time must say when it appeared, not when its bytes were written")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file's time must say when it appeared, not when its bytes were written"
+)]
 pub(super) fn create(path: &Path, bytes: &[u8], durability: Durability) -> Made {
     let begun = Instant::now();
     let temporary = match Temporary::write(path, durability, |file| file.write_all(bytes)) {
