@@ -39,15 +39,18 @@ impl Table {
     /// # Errors
     /// As [`Table::open`].
     pub async fn open_store(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Self, TableError> {
-        let clock = Clock::default();
-        let asked_ms = clock.now_ms();
-        let Some(snapshot) = newest(&*store, options.format).await? else {
+        let shared = sharing(&by_store(&store), options);
+        Self::open_at(Place { store, shared, clock: Clock::default() }, options).await
+    }
+
+    async fn open_at(place: Place, options: &OpenOptions) -> Result<Self, TableError> {
+        let asked_ms = place.clock.now_ms();
+        let Some(snapshot) = newest(&*place.store, options.format).await? else {
             let looked_for =
                 options.format.map_or("Delta or Lance table".to_owned(), |format| format!("{format} table"));
-            return Err(TableError::NotATable { root: store.root().to_owned(), looked_for });
+            return Err(TableError::NotATable { root: place.store.root().to_owned(), looked_for });
         };
-        let place = Arc::new(Place { shared: sharing(&*store, options), store, clock });
-        let table = Self { place, snapshot, asked_ms };
+        let table = Self { place: Arc::new(place), snapshot, asked_ms };
         table.place.shared.saw_newest(table.version(), asked_ms);
         Ok(table)
     }
