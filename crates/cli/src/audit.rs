@@ -56,9 +56,9 @@ pub(crate) async fn audit(
             places.entry(id).or_default().push(*version);
         }
     }
-    let lost = acknowledged.iter().filter(|commit| {
-        places.get(&commit.transaction_id).is_none_or(|versions| !versions.contains(&commit.version))
-    });
+    let lost = acknowledged
+        .iter()
+        .filter(|commit| places.get(&commit.transaction_id).is_none_or(|versions| !versions.contains(&commit.version)));
     let span = match (entries.first_key_value(), entries.last_key_value()) {
         (Some((first, _)), Some((last, _))) => last - first + 1,
         (_, _) => 0,
@@ -88,7 +88,11 @@ async fn entries(store: &dyn Store, format: TableFormat) -> Result<BTreeMap<u64,
             }
             TableFormat::Lance => match ManifestName::parse(file) {
                 ManifestName::Version { version, .. } => Some(version.get()),
-                _ => None,
+                ManifestName::Detached(_)
+                | ManifestName::Staged { .. }
+                | ManifestName::Hint
+                | ManifestName::Temporary
+                | ManifestName::Other => None,
             },
         }
     };
@@ -128,9 +132,62 @@ fn transaction_ids(format: TableFormat, name: &str, bytes: &Bytes) -> Result<Vec
 fn delta_ids(name: &str, bytes: &Bytes) -> Result<Vec<String>, CliError> {
     let mut ids = Vec::new();
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        let action: Value = serde_json::from_slice(line)
-            .map_err(|error| CliError::failed(format!("{name} holds a line that is not JSON: {error}"), "look at the file"))?;
+        let action: Value = serde_json::from_slice(line).map_err(|error| {
+            CliError::failed(format!("{name} holds a line that is not JSON: {error}"), "look at the file")
+        })?;
         ids.extend(action.pointer("/commitInfo/txnId").and_then(Value::as_str).map(str::to_owned));
     }
     Ok(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Acknowledged, Findings, audit};
+    use lakebed_storage::{MemoryStore, Store};
+    use lakebed_table::TableFormat;
+
+    async fn log(entries: &[(u64, &str)]) -> MemoryStore {
+        let store = MemoryStore::default();
+        for (version, id) in entries {
+            let entry = format!("{{\"commitInfo\":{{\"txnId\":\"{id}\"}}}}\n{{\"txn\":{{}}}}\n");
+            store.put(&format!("_delta_log/{version:020}.json"), entry.into()).await.unwrap();
+        }
+        store.put("_delta_log/_last_checkpoint", "{}".into()).await.unwrap();
+        store.put("_delta_log/00000000000000000001.checkpoint.parquet", "".into()).await.unwrap();
+        store
+    }
+
+    fn said(id: &str, version: u64) -> Acknowledged {
+        Acknowledged { transaction_id: id.to_owned(), version }
+    }
+
+    async fn check(entries: &[(u64, &str)], acknowledged: &[Acknowledged]) -> Findings {
+        audit(&log(entries).await, TableFormat::Delta, acknowledged).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_sound_log_is_sound() {
+        let found = check(&[(0, "a"), (1, "b"), (2, "c")], &[said("b", 1), said("c", 2)]).await;
+        assert_eq!(found, Findings { versions: 3, lost: 0, doubled: 0, gaps: 0 });
+        assert!(found.sound());
+    }
+
+    #[tokio::test]
+    async fn a_lost_commit_is_found() {
+        let found = check(&[(0, "a"), (1, "x")], &[said("a", 0), said("b", 1)]).await;
+        assert_eq!(found, Findings { versions: 2, lost: 1, doubled: 0, gaps: 0 });
+        assert!(!found.sound());
+    }
+
+    #[tokio::test]
+    async fn a_commit_at_another_version_than_was_answered_is_lost() {
+        assert_eq!(check(&[(0, "a"), (1, "b")], &[said("b", 0)]).await.lost, 1);
+    }
+
+    #[tokio::test]
+    async fn a_doubled_commit_and_a_gap_are_found() {
+        let found = check(&[(0, "a"), (1, "b"), (3, "b")], &[said("b", 1)]).await;
+        assert_eq!(found, Findings { versions: 3, lost: 0, doubled: 1, gaps: 1 });
+        assert!(!found.sound());
+    }
 }

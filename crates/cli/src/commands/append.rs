@@ -1,10 +1,10 @@
 //! `lakebed append`.
 
 use crate::args::{AppendArgs, Global};
+use crate::commands;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::input::Input;
-use crate::commands;
 
 pub(crate) async fn run(args: AppendArgs, global: &Global) -> Result<Exit, CliError> {
     let options = args.committing.options()?;

@@ -1,9 +1,9 @@
 //! `lakebed commit`: a transaction that was prepared elsewhere.
 
 use crate::args::{CommitArgs, Global};
+use crate::commands;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::commands;
 use bytes::Bytes;
 use lakebed_table::{Prepared, TableFormat};
 
@@ -24,7 +24,12 @@ pub(crate) async fn run(args: CommitArgs, global: &Global) -> Result<Exit, CliEr
     let mut table = commands::open(&args.table, global).await?;
     if table.format() != format {
         return Err(CliError::usage(
-            format!("{} is a {} table, and {} is a {format} transaction", args.table, table.format(), args.file.display()),
+            format!(
+                "{} is a {} table, and {} is a {format} transaction",
+                args.table,
+                table.format(),
+                args.file.display()
+            ),
             "commit it to the table that it was prepared for",
         ));
     }

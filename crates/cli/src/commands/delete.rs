@@ -1,9 +1,9 @@
 //! `lakebed delete` and `lakebed truncate`.
 
 use crate::args::{DeleteArgs, Global, TruncateArgs};
+use crate::commands;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::commands;
 
 pub(crate) async fn run(args: DeleteArgs, global: &Global) -> Result<Exit, CliError> {
     let options = args.committing.options()?;

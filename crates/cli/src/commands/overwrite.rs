@@ -1,10 +1,10 @@
 //! `lakebed overwrite`.
 
 use crate::args::{Global, OverwriteArgs};
+use crate::commands;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::input::Input;
-use crate::commands;
 use lakebed_table::Scope;
 
 pub(crate) async fn run(args: OverwriteArgs, global: &Global) -> Result<Exit, CliError> {

@@ -1,9 +1,9 @@
 //! `lakebed set` and `lakebed unset`.
 
 use crate::args::{Global, SetArgs, UnsetArgs};
+use crate::commands;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::commands;
 use std::collections::BTreeMap;
 
 pub(crate) async fn set(args: SetArgs, global: &Global) -> Result<Exit, CliError> {

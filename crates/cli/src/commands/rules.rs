@@ -19,7 +19,8 @@ struct Entry {
 }
 
 fn entries() -> [Entry; 4] {
-    const DELTA: fn(IsolationLevel) -> &'static Policy<lakebed_conflict::delta::DeltaFacts, { DeltaKind::COUNT }> = table_of;
+    const DELTA: fn(IsolationLevel) -> &'static Policy<lakebed_conflict::delta::DeltaFacts, { DeltaKind::COUNT }> =
+        table_of;
     [
         Entry {
             name: LANCE.name,
@@ -92,8 +93,11 @@ fn json_of<F: 'static, K: Kind, const N: usize>(policy: &Policy<F, N>) -> Value 
         .iter()
         .zip(&policy.rows)
         .map(|(ours, row)| {
-            let cells: Map<String, Value> =
-                K::ALL.iter().zip(&row.cells).map(|(landed, cell)| (landed.name().to_owned(), cell_json(cell))).collect();
+            let cells: Map<String, Value> = K::ALL
+                .iter()
+                .zip(&row.cells)
+                .map(|(landed, cell)| (landed.name().to_owned(), cell_json(cell)))
+                .collect();
             json!({"ours": ours.name(), "landed": cells})
         })
         .collect();
@@ -135,8 +139,9 @@ fn plain(policy: &Value) -> String {
         out.push('\n');
     }
     let mut rows: Vec<[String; 4]> = Vec::new();
-    for row in list(policy.get("rows").unwrap_or(&Value::Null)) {
-        let ours = texts(&row, "ours");
+    let all = list(policy.get("rows").unwrap_or(&Value::Null));
+    for row in &all {
+        let ours = texts(row, "ours");
         for (landed, cell) in row.get("landed").and_then(Value::as_object).into_iter().flatten() {
             for rule in list(cell.get("when").unwrap_or(&Value::Null)) {
                 rows.push([ours.clone(), landed.clone(), texts(&rule, "verdict"), texts(&rule, "reason")]);
@@ -147,19 +152,32 @@ fn plain(policy: &Value) -> String {
             }
         }
     }
-    out.push_str("Then by what ours does and what landed; the first line that holds decides, and no line means compatible:\n");
-    out.push_str(&output::table(["ours", "landed", "verdict", "when"], grouped(rows)));
+    out.push_str(
+        "Then by what ours does and what landed; the first line that holds decides, and no line means compatible:\n",
+    );
+    out.push_str(&output::table(["ours", "landed", "verdict", "when"], grouped(rows, all.len())));
     out
 }
 
-/// Joins the landed kinds of lines that are alike otherwise, keeping the order of conditions.
-fn grouped(rows: Vec<[String; 4]>) -> Vec<[String; 4]> {
+/// Joins lines that are alike but for what landed, then those that are alike but for ours, keeping the order of conditions.
+fn grouped(rows: Vec<[String; 4]>, kinds: usize) -> Vec<[String; 4]> {
+    let mut out = joined(joined(rows, 1), 0);
+    for cell in out.iter_mut().flat_map(|[ours, landed, _, _]| [ours, landed]) {
+        if cell.split(", ").count() == kinds {
+            "anything".clone_into(cell);
+        }
+    }
+    out
+}
+
+/// Joins lines that differ in one cell only.
+fn joined(rows: Vec<[String; 4]>, cell: usize) -> Vec<[String; 4]> {
     let mut out: Vec<[String; 4]> = Vec::new();
-    for [ours, landed, verdict, when] in rows {
-        let alike = out.iter_mut().find(|row| row[0] == ours && row[2] == verdict && row[3] == when);
-        match alike {
-            Some(row) => row[1] = format!("{}, {landed}", row[1]),
-            None => out.push([ours, landed, verdict, when]),
+    for row in rows {
+        let alike = out.iter_mut().find(|known| (0..4).filter(|at| *at != cell).all(|at| known.get(at) == row.get(at)));
+        match (alike.and_then(|known| known.get_mut(cell)), row.get(cell)) {
+            (Some(known), Some(more)) => known.push_str(&format!(", {more}")),
+            (_, _) => out.push(row),
         }
     }
     out

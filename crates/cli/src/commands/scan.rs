@@ -56,12 +56,26 @@ async fn to_table(scanned: Scanned, columns: &[Column]) -> Result<(), CliError> 
 }
 
 /// Writes beside the file and puts it in its place when it is whole.
-async fn to_file(mut scanned: Scanned, path: &Path, columns: &[Column], global: &Global) -> Result<(), CliError> {
-    let name = path.display().to_string();
-    let kind = OutputKind::of_path(&name)?;
+async fn to_file(scanned: Scanned, path: &Path, columns: &[Column], global: &Global) -> Result<(), CliError> {
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".unfinished");
     let unfinished = Path::new(&unfinished);
+    let written = write(scanned, path, unfinished, columns).await;
+    if written.is_err() {
+        let _ = std::fs::remove_file(unfinished);
+    }
+    let rows = written?;
+    let name = path.display();
+    if global.json {
+        output::document(&json!({"output": name.to_string(), "rows": rows}))
+    } else {
+        output::line(format!("{} in {name}", output::count(rows, "row")))
+    }
+}
+
+async fn write(mut scanned: Scanned, path: &Path, unfinished: &Path, columns: &[Column]) -> Result<u64, CliError> {
+    let name = path.display().to_string();
+    let kind = OutputKind::of_path(&name)?;
     let file = File::create(unfinished).map_err(|source| CliError::file(unfinished, source))?;
     let mut out = Output::new(kind, &name, BufWriter::new(file), columns)?;
     let mut rows = 0;
@@ -71,9 +85,5 @@ async fn to_file(mut scanned: Scanned, path: &Path, columns: &[Column], global: 
     }
     drop(out.finish()?);
     std::fs::rename(unfinished, path).map_err(|source| CliError::file(path, source))?;
-    if global.json {
-        output::document(&json!({"output": name, "rows": rows}))
-    } else {
-        output::line(format!("{} in {name}", output::count(rows, "row")))
-    }
+    Ok(rows)
 }

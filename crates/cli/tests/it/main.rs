@@ -1,1 +1,14 @@
-//! Integration tests of the `lakebed` program.
+//! Integration tests of the `lakebed` program: everything goes through the real binary.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, like the tests")]
+
+mod bench;
+mod common;
+mod demo;
+mod errors;
+mod explain;
+mod prepared;
+mod readme;
+mod rules;
+mod statements;
+mod values;

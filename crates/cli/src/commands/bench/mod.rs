@@ -14,6 +14,7 @@ use lakebed_table::{CommitOptions, NewTable, Table, TableFormat};
 use lakebed_transaction::{Column, ColumnType};
 use race::{Race, Sample};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ struct Measured {
 }
 
 pub(crate) async fn run(args: BenchArgs, global: &Global) -> Result<Exit, CliError> {
+    let made_here = !Path::new(&args.url).exists();
     let store = lakebed_storage::open(&args.url, &global.store_options())?;
     if !store.list("", None, 1).await?.is_empty() {
         return Err(CliError::failed(
@@ -41,6 +43,7 @@ pub(crate) async fn run(args: BenchArgs, global: &Global) -> Result<Exit, CliErr
     let measured = measure(&store, format, &args, global).await;
     if !args.keep {
         remove(&*store).await?;
+        remove_folders(Path::new(&args.url), made_here);
     }
     let measured = measured?;
     if global.json {
@@ -93,6 +96,16 @@ async fn remove(store: &dyn Store) -> Result<(), CliError> {
         store.delete_all(chunk).await?;
     }
     Ok(())
+}
+
+/// Removes the folders that stay behind on a local disk, as far as they are empty.
+fn remove_folders(root: &Path, made_here: bool) {
+    for folder in ["_delta_log", "_versions", "_transactions"] {
+        let _ = std::fs::remove_dir(root.join(folder));
+    }
+    if made_here {
+        let _ = std::fs::remove_dir(root);
+    }
 }
 
 impl Measured {

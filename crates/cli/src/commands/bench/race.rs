@@ -87,7 +87,8 @@ async fn one(table: &mut Table, name: &str, commit: &CommitOptions) -> Result<Re
             table.append_fragments(vec![fragment], commit).await
         }
         Snapshot::Delta(_) => {
-            let reads = json!({"reads": {}, "operation": "WRITE", "parameters": {"mode": "Append", "partitionBy": "[]"}});
+            let reads =
+                json!({"reads": {}, "operation": "WRITE", "parameters": {"mode": "Append", "partitionBy": "[]"}});
             let add = json!({"add": {
                 "path": format!("{name}.parquet"), "partitionValues": {}, "size": 1_000,
                 "modificationTime": clock::now_micros() / 1_000, "dataChange": true, "stats": r#"{"numRecords":1000}"#,

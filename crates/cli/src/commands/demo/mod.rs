@@ -46,16 +46,21 @@ struct Played {
 
 impl Played {
     fn sound(&self) -> bool {
-        self.findings.sound() && self.expected == self.found && self.raced == u64::from(self.writers) * u64::from(self.commits)
+        self.findings.sound()
+            && self.expected == self.found
+            && self.raced == u64::from(self.writers) * u64::from(self.commits)
     }
 }
 
 pub(crate) async fn run(args: DemoArgs, global: &Global) -> Result<Exit, CliError> {
     let temporary = match &args.dir {
         Some(_) => None,
-        None => Some(tempfile::Builder::new().prefix("lakebed-demo-").tempdir().map_err(|source| {
-            CliError::file(&std::env::temp_dir(), source)
-        })?),
+        None => Some(
+            tempfile::Builder::new()
+                .prefix("lakebed-demo-")
+                .tempdir()
+                .map_err(|source| CliError::file(&std::env::temp_dir(), source))?,
+        ),
     };
     let dir: PathBuf = match (&args.dir, &temporary) {
         (Some(dir), _) => dir.clone(),
@@ -115,7 +120,19 @@ async fn play(format: TableFormat, place: &Path, args: &DemoArgs, global: &Globa
     let history = history::timed(&table, Some(TAIL)).await?;
     let (writers, commits) = (args.writers, args.commits);
     Ok(Played {
-        format, place: url, writers, commits, tally, raced, seconds, requests, history, findings, expected, found, warnings,
+        format,
+        place: url,
+        writers,
+        commits,
+        tally,
+        raced,
+        seconds,
+        requests,
+        history,
+        findings,
+        expected,
+        found,
+        warnings,
     })
 }
 

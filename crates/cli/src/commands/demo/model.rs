@@ -79,8 +79,7 @@ impl Contents {
         let mut scanned = table.scan(table.snapshot(), &request)?;
         while let Some(batch) = scanned.next().await? {
             let [ids, parts] = batch.columns() else { return Err(unreadable()) };
-            let (Some(ids), Some(parts)) =
-                (ids.as_primitive_opt::<Int64Type>(), parts.as_primitive_opt::<Int64Type>())
+            let (Some(ids), Some(parts)) = (ids.as_primitive_opt::<Int64Type>(), parts.as_primitive_opt::<Int64Type>())
             else {
                 return Err(unreadable());
             };
@@ -97,7 +96,8 @@ impl Contents {
     fn counted(snapshot: &Snapshot) -> Self {
         let mut contents = Self::default();
         for fragment in snapshot.fragments() {
-            let live = fragment.physical_rows.unwrap_or_default().saturating_sub(fragment.num_deleted.unwrap_or_default());
+            let live =
+                fragment.physical_rows.unwrap_or_default().saturating_sub(fragment.num_deleted.unwrap_or_default());
             if live > 0 {
                 *contents.files.entry(fragment.files.join(",")).or_default() += live;
             }
@@ -108,4 +108,37 @@ impl Contents {
 
 fn unreadable() -> CliError {
     CliError::failed("the scan of the audit gave columns of another kind than it asked for", "report this")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Contents, Effect};
+
+    #[test]
+    fn effects_leave_rows_in_the_order_of_the_log() {
+        let effects = [
+            Effect::Insert { part: 0, ids: vec![1, 2, 3, 5] },
+            Effect::Insert { part: 1, ids: vec![10] },
+            Effect::Delete { part: 0, divisor: 5, remainder: 0 },
+            Effect::Insert { part: 0, ids: vec![15] },
+            Effect::Replace { part: 1, ids: vec![20, 21] },
+            Effect::None,
+        ];
+        let contents = Contents::expected(effects.iter());
+        assert_eq!(contents.rows.into_iter().collect::<Vec<_>>(), [(1, 0), (2, 0), (3, 0), (15, 0), (20, 1), (21, 1)]);
+    }
+
+    #[test]
+    fn effects_leave_live_rows_of_fragments() {
+        let file = |name: &str| name.to_owned();
+        let effects = [
+            Effect::AddFragment { file: file("a") },
+            Effect::AddFragment { file: file("b") },
+            Effect::DeleteRows { file: file("a"), positions: vec![1, 2] },
+            Effect::DeleteRows { file: file("a"), positions: vec![2, 3] },
+            Effect::DeleteRows { file: file("b"), positions: (0..100).collect() },
+        ];
+        let contents = Contents::expected(effects.iter());
+        assert_eq!(contents.files.into_iter().collect::<Vec<_>>(), [("a".to_owned(), 97)]);
+    }
 }

@@ -48,7 +48,9 @@ impl Statement {
                 Self::DeleteFrom { part, remainder: i64::try_from(dice >> 32).unwrap_or_default() % REMAINDERS }
             }
             (TableFormat::Delta, 4) => Self::ReplacePart { part, ids: ids(writer, number, 3) },
-            (TableFormat::Lance, 2 | 4 | 6) => Self::DeleteRows { nth: dice >> 32, first: dice % FRAGMENT_ROWS, count: 7 },
+            (TableFormat::Lance, 2 | 4 | 6) => {
+                Self::DeleteRows { nth: dice >> 32, first: dice % FRAGMENT_ROWS, count: 7 }
+            }
             (TableFormat::Lance, 9) => Self::DeleteRows { nth: dice >> 32, first: 0, count: FRAGMENT_ROWS },
             (_, _) => Self::addition(format, writer, number),
         }
@@ -144,7 +146,9 @@ fn batches(part: i64, ids: &[i64]) -> Batches {
         ("note", Arc::new(StringArray::from_iter_values(ids.iter().map(|id| format!("row {id}"))))),
     ];
     let batch = RecordBatch::try_from_iter(columns);
-    Box::new(std::iter::once(batch.map_err(|source| DataError::Arrow { what: "rows of the demonstration".to_owned(), source })))
+    Box::new(std::iter::once(
+        batch.map_err(|source| DataError::Arrow { what: "rows of the demonstration".to_owned(), source }),
+    ))
 }
 
 /// Scatters a number (the last steps of SplitMix64).

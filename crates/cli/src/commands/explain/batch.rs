@@ -1,6 +1,6 @@
 //! Many questions, one JSON line each.
 
-use super::case::{Answer, Case};
+use super::case::{Answer, Bases, Case};
 use crate::error::CliError;
 use crate::exit::Exit;
 use serde_json::{Value, json};
@@ -11,25 +11,26 @@ use std::path::{Path, PathBuf};
 /// Answers every line, in order; a case that cannot be judged gives its error, and the rest go on.
 pub(super) async fn run(file: &Path) -> Result<Exit, CliError> {
     let input = File::open(file).map_err(|source| CliError::file(file, source))?;
+    let mut bases = Bases::default();
     let mut out = BufWriter::new(io::stdout().lock());
     for line in BufReader::new(input).lines() {
         let line = line.map_err(|source| CliError::file(file, source))?;
         if !line.trim().is_empty() {
-            writeln!(out, "{}", answer(&line).await).map_err(CliError::Output)?;
+            writeln!(out, "{}", answer(&line, &mut bases).await).map_err(CliError::Output)?;
         }
     }
     out.flush().map_err(CliError::Output)?;
     Ok(Exit::Done)
 }
 
-async fn answer(line: &str) -> Value {
+async fn answer(line: &str, bases: &mut Bases) -> Value {
     let value: Value = match serde_json::from_str(line) {
         Ok(value) => value,
         Err(error) => return json!({"id": Value::Null, "error": format!("this line is not JSON: {error}")}),
     };
     let id = value.get("id").cloned().unwrap_or(Value::Null);
     let judged = match case_of(&value) {
-        Ok(case) => case.judge().await,
+        Ok(case) => case.judge(bases).await,
         Err(problem) => Err(CliError::usage(problem, "see the form of a case in `lakebed help explain`")),
     };
     match judged {

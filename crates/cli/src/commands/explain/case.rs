@@ -7,7 +7,9 @@ use lakebed_conflict::delta::DeltaPolicy;
 use lakebed_conflict::lance::LANCE;
 use lakebed_transaction::{Judgement, Verdict};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// One question.
 pub(super) struct Case {
@@ -34,13 +36,20 @@ pub(super) struct Answer {
     pub(super) effective_level: Option<&'static str>,
 }
 
+/// What several cases have in common, read once.
+#[derive(Default)]
+pub(super) struct Bases {
+    pub(super) lance: HashMap<PathBuf, Arc<lakebed_lance::Snapshot>>,
+    pub(super) delta: HashMap<PathBuf, Arc<lakebed_delta::Core>>,
+}
+
 impl Case {
     /// Judges it.
-    pub(super) async fn judge(&self) -> Result<Answer, CliError> {
+    pub(super) async fn judge(&self, bases: &mut Bases) -> Result<Answer, CliError> {
         if self.policy == LANCE.name {
-            lance::judge(self)
+            lance::judge(self, bases)
         } else if let Some(policy) = DeltaPolicy::named(&self.policy) {
-            delta::judge(self, policy).await
+            delta::judge(self, policy, bases).await
         } else {
             let mut names = vec![LANCE.name];
             names.extend(DeltaPolicy::ALL.iter().map(|policy| policy.name()));
@@ -100,7 +109,9 @@ impl Answer {
             (Some(landed), Some(at)) => {
                 out.push_str(&format!(": our {} cannot follow the {landed} (landed {at})\n", self.ours));
             }
-            (_, _) if self.judgement.verdict.accepts() => out.push_str(&format!(": nothing is in the way of our {}\n", self.ours)),
+            (_, _) if self.judgement.verdict.accepts() => {
+                out.push_str(&format!(": nothing is in the way of our {}\n", self.ours))
+            }
             (_, _) => out.push_str(&format!(": our {} cannot be committed at all\n", self.ours)),
         }
         if let Some(reason) = &self.judgement.reason {

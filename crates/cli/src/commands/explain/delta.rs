@@ -1,6 +1,6 @@
 //! Delta commits.
 
-use super::case::{Answer, Case, decisive, read};
+use super::case::{Answer, Bases, Case, decisive, read};
 use crate::error::CliError;
 use bytes::Bytes;
 use lakebed_conflict::delta::{DeltaFacts, DeltaPolicy};
@@ -10,16 +10,17 @@ use lakebed_table::{OpenOptions, Snapshot, Table, TableFormat, parse_prepared_de
 use lakebed_transaction::Judgement;
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
 
-pub(super) async fn judge(case: &Case, policy: DeltaPolicy) -> Result<Answer, CliError> {
+pub(super) async fn judge(case: &Case, policy: DeltaPolicy, bases: &mut Bases) -> Result<Answer, CliError> {
     let core = match &case.base {
-        Some(path) => Some(core(path).await?),
+        Some(path) => Some(core(path, bases).await?),
         None => None,
     };
-    let columns = core.as_ref().map(Core::partition_columns).unwrap_or_default();
+    let columns = core.as_deref().map(Core::partition_columns).unwrap_or_default();
     let ours = with_own_metadata(read(&case.ours)?);
     let prepared = parse_prepared_delta(&case.ours.display().to_string(), &ours, &columns)?;
-    let facts = prepared.transaction.facts(core.as_ref());
+    let facts = prepared.transaction.facts(core.as_deref());
     let (judgement, at, landed) = over_all(case, policy, &facts)?;
     Ok(Answer {
         policy: case.policy.clone(),
@@ -45,8 +46,9 @@ fn over_all(
     let mut facts = facts.clone();
     let (mut judgements, mut landed) = (Vec::new(), Vec::new());
     for (at, path) in (1..).zip(&case.landed) {
-        let theirs = Landed::parse(Version::new(at), &read(path)?)
-            .map_err(|error| CliError::failed(format!("{}: {error}", path.display()), "give the file of a Delta commit"))?;
+        let theirs = Landed::parse(Version::new(at), &read(path)?).map_err(|error| {
+            CliError::failed(format!("{}: {error}", path.display()), "give the file of a Delta commit")
+        })?;
         let judgement = policy.judge(&facts, theirs.facts());
         let refused = !judgement.verdict.accepts();
         judgements.push(judgement);
@@ -61,11 +63,18 @@ fn over_all(
 }
 
 /// The newest version of the table in a folder, but for its files.
-async fn core(path: &Path) -> Result<Core, CliError> {
+async fn core(path: &Path, bases: &mut Bases) -> Result<Arc<Core>, CliError> {
+    if let Some(known) = bases.delta.get(path) {
+        return Ok(Arc::clone(known));
+    }
     let options = OpenOptions { format: Some(TableFormat::Delta), isolated: true, ..OpenOptions::default() };
     let table = Table::open(&path.display().to_string(), &options).await?;
     match table.snapshot() {
-        Snapshot::Delta(held) => Ok(Core::clone(held.snapshot.core())),
+        Snapshot::Delta(held) => {
+            let core = Arc::clone(held.snapshot.core());
+            bases.delta.insert(path.to_owned(), Arc::clone(&core));
+            Ok(core)
+        }
         Snapshot::Lance(_) => Err(CliError::usage(
             format!("{} is a Lance table", path.display()),
             "give the folder of a Delta table as the base of a Delta commit",

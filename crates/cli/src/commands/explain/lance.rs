@@ -1,6 +1,6 @@
 //! Lance transactions.
 
-use super::case::{Answer, Case, decisive, read};
+use super::case::{Answer, Bases, Case, decisive, read};
 use crate::error::CliError;
 use lakebed_conflict::lance::{LANCE, LanceFacts, judge as rule};
 use lakebed_lance::transaction::Transaction;
@@ -9,9 +9,9 @@ use lakebed_transaction::LanceKind;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) fn judge(case: &Case) -> Result<Answer, CliError> {
+pub(super) fn judge(case: &Case, bases: &mut Bases) -> Result<Answer, CliError> {
     let base = match &case.base {
-        Some(path) => Some(Arc::new(Snapshot::open(&path.display().to_string(), &read(path)?)?)),
+        Some(path) => Some(manifest(path, bases)?),
         None => None,
     };
     let ours = transaction(&case.ours)?;
@@ -36,6 +36,15 @@ pub(super) fn judge(case: &Case) -> Result<Answer, CliError> {
         landed_index: at,
         effective_level: None,
     })
+}
+
+fn manifest(path: &Path, bases: &mut Bases) -> Result<Arc<Snapshot>, CliError> {
+    if let Some(known) = bases.lance.get(path) {
+        return Ok(Arc::clone(known));
+    }
+    let read = Arc::new(Snapshot::open(&path.display().to_string(), &read(path)?)?);
+    bases.lance.insert(path.to_owned(), Arc::clone(&read));
+    Ok(read)
 }
 
 fn transaction(path: &Path) -> Result<Transaction, CliError> {

@@ -9,7 +9,7 @@ use crate::args::ExplainArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
-use case::Case;
+use case::{Bases, Case};
 
 pub(crate) async fn run(args: ExplainArgs, json: bool) -> Result<Exit, CliError> {
     if let Some(file) = &args.batch {
@@ -18,7 +18,7 @@ pub(crate) async fn run(args: ExplainArgs, json: bool) -> Result<Exit, CliError>
     let (Some(policy), Some(ours)) = (args.policy, args.ours) else {
         return Err(CliError::usage("--policy and --ours are missing", "name both, or a --batch"));
     };
-    let answer = Case { policy, ours, landed: args.landed, base: args.base }.judge().await?;
+    let answer = Case { policy, ours, landed: args.landed, base: args.base }.judge(&mut Bases::default()).await?;
     if json {
         output::document(&answer.document())?;
     } else {

@@ -1,0 +1,109 @@
+//! Exit statuses and what errors say.
+
+use crate::common::{Lakebed, trips};
+use serde_json::json;
+
+const ADD: &str =
+    r#"{"add":{"path":"x.parquet","partitionValues":{},"size":1,"modificationTime":1,"dataChange":true}}"#;
+
+#[test]
+fn errors_name_the_object_and_the_next_step() {
+    let lakebed = trips();
+    let told = lakebed.fails(1, &["show", "nowhere"]);
+    assert!(told.contains("nowhere") && told.contains("create"), "{told}");
+    assert!(!lakebed.path("nowhere").exists(), "looking makes nothing");
+    let told = lakebed.fails(1, &["append", "trips", "missing.csv"]);
+    assert!(told.contains("missing.csv"), "{told}");
+    let told = lakebed.fails(1, &["scan", "trips", "--version", "9"]);
+    assert!(told.contains("version 9") && told.contains('1'), "{told}");
+    let told = lakebed.fails(1, &["show", "gopher://x/y"]);
+    assert!(told.contains("gopher"), "{told}");
+}
+
+#[test]
+fn usage_errors_are_told_apart() {
+    let lakebed = trips();
+    for args in [
+        &["delete", "trips", "--where", "nope = 1"][..],
+        &["scan", "trips", "--where", "nope = 1"],
+        &["scan", "trips", "--select", "id,nope"],
+    ] {
+        let told = lakebed.fails(2, args);
+        assert!(told.contains("nope") && told.contains("id, city, fare"), "{told}");
+    }
+    lakebed.fails(2, &["delete", "trips", "--where", "id = ("]);
+    lakebed.fails(2, &["delete", "trips"]);
+    lakebed.fails(2, &["frobnicate"]);
+    lakebed.fails(2, &["scan", "trips", "--version", "1", "--timestamp", "-1d"]);
+    lakebed.fails(2, &["create", "t", "--format", "delta"]);
+    lakebed.fails(2, &["create", "t", "--format", "iceberg", "--schema", "id long"]);
+    lakebed.fails(2, &["create", "t", "--format", "delta", "--schema", "id what"]);
+    let told = lakebed.fails(2, &["create", "t", "--format", "delta", "--schema", "id long", "--partition-by", "day"]);
+    assert!(told.contains("day") && told.contains("id"), "{told}");
+    lakebed.fails(2, &["set", "trips", "novalue"]);
+    lakebed.fails(2, &["append", "trips", "-", "-"]);
+    lakebed.fails(2, &["commit", "trips", "trips.csv"]);
+}
+
+#[test]
+fn an_existing_table_is_an_incompatible_conflict() {
+    let lakebed = trips();
+    let run = lakebed.run(&["create", "trips", "--format", "delta", "--schema", "id long", "--json"]);
+    assert_eq!(run.code, 4, "{run:?}");
+    let answer = run.json();
+    assert_eq!((&answer["outcome"], &answer["version"]), (&json!("conflict"), &json!(null)));
+    assert!(answer["reason"].as_str().unwrap().contains("exists"), "{answer}");
+    assert_eq!(lakebed.json(&["show", "trips"])["version"], 1);
+    lakebed.fails(1, &["create", "trips", "--format", "lance", "--schema", "id long"]);
+}
+
+#[test]
+fn a_stale_reader_is_a_retryable_conflict() {
+    let lakebed = trips();
+    let stale = r#"{"commitInfo":{"operation":"WRITE","readVersion":0}}"#;
+    let reads = r#"{"reads":{"predicates":[["city = 'Rom'"]]},"operation":"WRITE"}"#;
+    lakebed.write("p.json", format!("{reads}\n{stale}\n{ADD}\n"));
+    let run = lakebed.run(&["commit", "trips", "p.json", "--json"]);
+    assert_eq!(run.code, 3, "{run:?}");
+    let answer = run.json();
+    assert_eq!(answer["outcome"], "conflict");
+    assert_eq!(answer["with_version"], 1);
+    assert_eq!(answer["check"], "added-files");
+    assert_eq!(answer["verdict"], "retryable");
+    let told = &run.stderr;
+    assert!(told.contains("version 1") && told.contains("read the newest version"), "{told}");
+    assert_eq!(lakebed.json(&["show", "trips"])["version"], 1);
+    let weaker = lakebed.json(&["commit", "trips", "p.json", "--policy", "delta-snapshot"]);
+    assert_eq!(weaker["outcome"], "committed");
+}
+
+#[test]
+fn retries_run_out() {
+    let lakebed = trips();
+    let stale = r#"{"commitInfo":{"operation":"WRITE","readVersion":0}}"#;
+    lakebed.write("p.json", format!("{{\"reads\":{{}},\"operation\":\"WRITE\"}}\n{stale}\n{ADD}\n"));
+    let run = lakebed.run(&["commit", "trips", "p.json", "--retries", "0", "--json"]);
+    assert_eq!(run.code, 6, "{run:?}");
+    assert_eq!(run.json()["outcome"], "exhausted");
+    let run = lakebed.json(&["commit", "trips", "p.json"]);
+    assert_eq!((&run["outcome"], &run["version"]), (&json!("committed"), &json!(2)));
+}
+
+#[test]
+fn an_index_that_is_not_there_is_not_ignored() {
+    let lakebed = trips();
+    let told = lakebed.fails(1, &["set", "trips", "a=b", "--index", "redis://user:secret@host"]);
+    assert!(told.contains("index") && !told.contains("secret"), "{told}");
+}
+
+#[test]
+fn a_lance_table_takes_lance_transactions_only() {
+    let lakebed = Lakebed::new();
+    lakebed.ok(&["create", "t.lance", "--format", "lance", "--schema", "id long"]);
+    lakebed.write("p.json", ADD);
+    let told = lakebed.fails(2, &["commit", "t.lance", "p.json"]);
+    assert!(told.contains("lance") && told.contains("delta"), "{told}");
+    lakebed.write("p.txn", [0xff; 9]);
+    let told = lakebed.fails(1, &["commit", "t.lance", "p.txn"]);
+    assert!(told.contains("transaction"), "{told}");
+}

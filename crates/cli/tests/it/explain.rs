@@ -1,0 +1,157 @@
+//! Verdicts without a table, against those that the real clients gave.
+
+use crate::common::{Lakebed, conformance};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Runs a batch; the answers in order.
+fn batch(cases: &[Value], json: bool) -> Vec<Value> {
+    let lakebed = Lakebed::new();
+    let lines: Vec<String> = cases.iter().map(ToString::to_string).collect();
+    lakebed.write("cases.jsonl", lines.join("\n"));
+    let args: &[&str] =
+        if json { &["explain", "--batch", "cases.jsonl", "--json"] } else { &["explain", "--batch", "cases.jsonl"] };
+    let run = lakebed.ok(args);
+    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn accepts(answer: &Value) -> bool {
+    matches!(answer["verdict"].as_str(), Some("compatible" | "rebase"))
+}
+
+fn lance_case(folder: &Path, id: usize, ours: &str, landed: &[&str]) -> Value {
+    let landed: Vec<_> = landed.iter().map(|name| folder.join("landed").join(format!("{name}.txn"))).collect();
+    json!({
+        "id": id, "policy": "lance", "ours": folder.join("ours").join(format!("{ours}.txn")), "landed": landed,
+        "base": folder.join("base.manifest"),
+    })
+}
+
+#[test]
+fn every_verdict_of_pylance_in_one_process() {
+    let Some(folder) = conformance("lance-conflicts") else { return };
+    let rows = std::fs::read_to_string(folder.join("verdicts.tsv")).unwrap();
+    let rows: Vec<Vec<&str>> = rows.lines().skip(1).map(|row| row.split('\t').collect()).collect();
+    let cases: Vec<Value> =
+        rows.iter().enumerate().map(|(at, row)| lance_case(&folder, at, row[0], &[row[1]])).collect();
+    let answers = batch(&cases, false);
+    assert_eq!((rows.len(), answers.len()), (861, 861));
+    let mut wrong = Vec::new();
+    for (at, (row, answer)) in rows.iter().zip(&answers).enumerate() {
+        assert_eq!(answer["id"], at, "answers stand in the order of the cases");
+        let found = if accepts(answer) { "compatible" } else { answer["verdict"].as_str().unwrap_or("error") };
+        if found != row[2] {
+            wrong.push(format!("{} over {}: {answer}, pylance says {}", row[0], row[1], row[2]));
+        }
+        assert_eq!(answer["landed_index"].is_null(), answer["verdict"] == "compatible", "{answer}");
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn verdicts_of_spark() {
+    let Some(folder) = conformance("delta-conflicts") else { return };
+    let rows = std::fs::read_to_string(folder.join("verdicts.tsv")).unwrap();
+    // Every fifth: the rules see all of them in the tests of the rules.
+    let rows: Vec<Vec<&str>> = rows.lines().skip(1).step_by(5).map(|row| row.split('\t').collect()).collect();
+    let cases: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            let landed: Vec<_> = row[3].split_whitespace().map(|name| folder.join("landed").join(name)).collect();
+            let (ours, base) = (folder.join("ours").join(row[2]), folder.join("bases").join(row[1]));
+            json!({"id": row[0], "policy": "delta", "ours": ours, "landed": landed, "base": base})
+        })
+        .collect();
+    let answers = batch(&cases, true);
+    assert!(rows.len() > 2_000);
+    assert_eq!(answers.len(), rows.len());
+    let mut wrong = Vec::new();
+    for (row, answer) in rows.iter().zip(&answers) {
+        assert_eq!(answer["id"], row[0]);
+        let agrees = match row[4] {
+            "accept" => accepts(answer),
+            "reject" => answer["verdict"].is_string() && !accepts(answer),
+            "either" | "skip" => true,
+            expected => !accepts(answer) && answer["error_class"].as_str() == expected.strip_prefix("refuse:"),
+        };
+        let level = row[5] != "ok" || row[8].is_empty() || answer["effective_level"] == row[8];
+        if !agrees || !level {
+            wrong.push(format!("{}: expected {} at {}, answered {answer}", row[0], row[4], row[8]));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} wrong:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_first_conflict_is_the_answer() {
+    let Some(folder) = conformance("lance-conflicts") else { return };
+    let lakebed = Lakebed::new();
+    let name = |side: &str, name: &str| folder.join(side).join(format!("{name}.txn")).display().to_string();
+    let base = folder.join("base.manifest").display().to_string();
+    let answer = lakebed.json(&[
+        "explain",
+        "--policy",
+        "lance",
+        "--ours",
+        &name("ours", "delete-whole-f0"),
+        "--landed",
+        &name("landed", "append"),
+        "--landed",
+        &name("landed", "delete-f0-rows"),
+        "--base",
+        &base,
+    ]);
+    assert_eq!((&answer["policy"], &answer["verdict"]), (&json!("lance"), &json!("retryable")));
+    assert_eq!(answer["landed_index"], 1);
+    assert_eq!(answer["overlap"], "fragment 0");
+    assert_eq!((&answer["wanted"], &answer["error_class"]), (&json!(null), &json!(null)));
+    for key in ["check", "reason", "advice"] {
+        assert!(answer[key].as_str().is_some_and(|text| !text.is_empty()), "{key}: {answer}");
+    }
+    let text = lakebed.ok(&["explain", "--policy", "lance", "--ours", &name("ours", "append")]).stdout;
+    assert!(text.starts_with("compatible under lance@"), "{text}");
+}
+
+#[test]
+fn a_case_that_cannot_be_judged_does_not_stop_the_rest() {
+    let lakebed = Lakebed::new();
+    lakebed.write(
+        "ours.json",
+        r#"{"add":{"path":"a","partitionValues":{},"size":1,"modificationTime":1,"dataChange":true}}"#,
+    );
+    let good = json!({"id": "good", "policy": "delta-serializable", "ours": "ours.json", "landed": [], "base": null});
+    let lines = [
+        good.to_string(),
+        json!({"id": 7, "policy": "delta", "ours": "missing.json", "landed": []}).to_string(),
+        json!({"id": "p", "policy": "nope", "ours": "ours.json", "landed": []}).to_string(),
+        "not json".to_owned(),
+        json!({"id": "k", "policy": "delta", "landed": []}).to_string(),
+        good.to_string(),
+    ];
+    lakebed.write("cases.jsonl", lines.join("\n") + "\n\n");
+    let run = lakebed.ok(&["explain", "--batch", "cases.jsonl"]);
+    let answers: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ids: Vec<&Value> = answers.iter().map(|answer| &answer["id"]).collect();
+    assert_eq!(ids, [&json!("good"), &json!(7), &json!("p"), &json!(null), &json!("k"), &json!("good")]);
+    let errors: Vec<bool> = answers.iter().map(|answer| answer["error"].is_string()).collect();
+    assert_eq!(errors, [false, true, true, true, true, false]);
+    assert_eq!(
+        (&answers[0]["verdict"], &answers[0]["effective_level"]),
+        (&json!("compatible"), &json!("Serializable"))
+    );
+    assert!(answers[1]["error"].as_str().unwrap().contains("missing.json"));
+    assert!(answers[2]["error"].as_str().unwrap().contains("delta-write-serializable"), "{}", answers[2]);
+}
+
+#[test]
+fn what_cannot_commit_at_all_is_incompatible() {
+    let lakebed = Lakebed::new();
+    lakebed.write(
+        "ours.json",
+        r#"{"metaData":{"id":"a","format":{"provider":"parquet","options":{}},"schemaString":"{\"type\":\"struct\",\"fields\":[]}","partitionColumns":[],"configuration":{"delta.isolationLevel":"Chaos"}}}"#,
+    );
+    let answer = lakebed.json(&["explain", "--policy", "delta", "--ours", "ours.json"]);
+    assert_eq!(answer["verdict"], "incompatible");
+    assert_eq!(answer["error_class"], "DELTA_INVALID_ISOLATION_LEVEL");
+    assert_eq!(answer["landed_index"], Value::Null);
+}
