@@ -9,7 +9,7 @@ use arrow_arith::boolean;
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::DataType;
-use arrow_select::filter::filter_record_batch;
+use arrow_select::filter::{filter, filter_record_batch};
 use arrow_select::zip::zip;
 use lakebed_transaction::{BinaryOp, CaseArm, Expr, Function};
 
@@ -70,35 +70,36 @@ fn selected(batch: &RecordBatch, mask: &BooleanArray) -> Result<RecordBatch, Dat
     filter_record_batch(batch, mask).map_err(DataError::arrow("the rows of a branch"))
 }
 
-/// When an arm is taken.
-#[derive(Clone, Copy)]
-enum When<'a> {
-    Holds(&'a Expr),
+/// One arm: when it is taken, and its value.
+enum Arm<'a> {
+    Holds(&'a Expr, &'a Expr),
+    /// The operand of the CASE equals the first.
     Equals(&'a Expr, &'a Expr),
+    /// Taken where it is not NULL, and its own value.
     Present(&'a Expr),
 }
 
 /// CASE, IF and COALESCE in one form.
 pub(super) struct Choice<'a> {
-    arms: Vec<(When<'a>, &'a Expr)>,
+    operand: Option<&'a Expr>,
+    arms: Vec<Arm<'a>>,
     otherwise: Option<&'a Expr>,
 }
 
 impl<'a> Choice<'a> {
     pub(super) fn of_case(operand: Option<&'a Expr>, arms: &'a [CaseArm], otherwise: Option<&'a Expr>) -> Self {
-        let when =
-            |arm: &'a CaseArm| operand.map_or(When::Holds(&arm.when), |operand| When::Equals(operand, &arm.when));
-        Self { arms: arms.iter().map(|arm| (when(arm), &arm.then)).collect(), otherwise }
+        let form = if operand.is_some() { Arm::Equals } else { Arm::Holds };
+        Self { operand, arms: arms.iter().map(|arm| form(&arm.when, &arm.then)).collect(), otherwise }
     }
 
     /// `None` for a wrong number of arguments.
     pub(super) fn of_call(expr: &Expr, arguments: &'a [Expr]) -> Option<Self> {
         if matches!(expr, Expr::Call(Function::If, _)) {
             let [condition, then, otherwise] = arguments else { return None };
-            return Some(Self { arms: vec![(When::Holds(condition), then)], otherwise: Some(otherwise) });
+            return Some(Self { operand: None, arms: vec![Arm::Holds(condition, then)], otherwise: Some(otherwise) });
         }
         let (last, first) = arguments.split_last()?;
-        Some(Self { arms: first.iter().map(|x| (When::Present(x), x)).collect(), otherwise: Some(last) })
+        Some(Self { operand: None, arms: first.iter().map(Arm::Present).collect(), otherwise: Some(last) })
     }
 }
 
@@ -109,26 +110,60 @@ struct Taken {
 }
 
 pub(super) fn case(expr: &Expr, choice: &Choice<'_>, batch: &RecordBatch, level: Level) -> Result<Value, DataError> {
-    let taken = if level.careful { needed_rows(expr, choice, batch, level)? } else { all_rows(choice, batch, level)? };
+    // Computed once, however many arms look at it: nested ones would multiply.
+    let operand = choice.operand.map(|x| at_level(x, batch, level.deeper())).transpose()?;
+    let taken = if level.careful {
+        needed_rows(expr, choice, operand.as_ref(), batch, level)?
+    } else {
+        all_rows(choice, operand.as_ref(), batch, level)?
+    };
     combined(&taken, batch.num_rows()).map_err(failed(expr))
 }
 
-fn condition(when: When<'_>, batch: &RecordBatch, level: Level) -> Result<Value, DataError> {
+/// Where an arm is taken; with its values where they come along.
+fn looked_at(
+    arm: &Arm<'_>,
+    operand: Option<&Value>,
+    batch: &RecordBatch,
+    level: Level,
+) -> Result<(Value, Option<Value>), DataError> {
     let of = |x: &Expr| at_level(x, batch, level.deeper());
-    match when {
-        When::Holds(condition) => truth(&of(condition)?).map_err(failed(condition)),
-        When::Equals(operand, value) => {
-            compare::compare(BinaryOp::Equal, &of(operand)?, &of(value)?).map_err(failed(value))
+    match (arm, operand) {
+        (Arm::Equals(value, _), Some(operand)) => {
+            let same = compare::compare(BinaryOp::Equal, operand, &of(value)?).map_err(failed(value))?;
+            Ok((same, None))
         }
-        When::Present(x) => super::is_null(&of(x)?, true).map_err(failed(x)),
+        (Arm::Holds(condition, _) | Arm::Equals(condition, _), _) => {
+            Ok((truth(&of(condition)?).map_err(failed(condition))?, None))
+        }
+        (Arm::Present(x), _) => {
+            let values = of(x)?;
+            Ok((super::is_null(&values, true).map_err(failed(x))?, Some(values)))
+        }
+    }
+}
+
+const fn then<'a>(arm: &Arm<'a>) -> &'a Expr {
+    match arm {
+        Arm::Holds(_, then) | Arm::Equals(_, then) | Arm::Present(then) => then,
     }
 }
 
 /// Everything for every row.
-fn all_rows(choice: &Choice<'_>, batch: &RecordBatch, level: Level) -> Result<Vec<Taken>, DataError> {
+fn all_rows(
+    choice: &Choice<'_>,
+    operand: Option<&Value>,
+    batch: &RecordBatch,
+    level: Level,
+) -> Result<Vec<Taken>, DataError> {
     let mut taken = Vec::with_capacity(choice.arms.len() + 1);
-    for (when, then) in &choice.arms {
-        taken.push(Taken { mask: condition(*when, batch, level)?, values: at_level(then, batch, level.deeper())? });
+    for arm in &choice.arms {
+        let (mask, values) = looked_at(arm, operand, batch, level)?;
+        let values = match values {
+            Some(values) => values,
+            None => at_level(then(arm), batch, level.deeper())?,
+        };
+        taken.push(Taken { mask, values });
     }
     if let Some(otherwise) = choice.otherwise {
         let always = booleans(BooleanArray::from(vec![true]), true);
@@ -138,19 +173,29 @@ fn all_rows(choice: &Choice<'_>, batch: &RecordBatch, level: Level) -> Result<Ve
 }
 
 /// Each arm only for the rows that come to it, in order.
-fn needed_rows(expr: &Expr, choice: &Choice<'_>, batch: &RecordBatch, level: Level) -> Result<Vec<Taken>, DataError> {
+fn needed_rows(
+    expr: &Expr,
+    choice: &Choice<'_>,
+    operand: Option<&Value>,
+    batch: &RecordBatch,
+    level: Level,
+) -> Result<Vec<Taken>, DataError> {
     let mut open = BooleanArray::from(vec![true; batch.num_rows()]);
     let mut taken = Vec::with_capacity(choice.arms.len() + 1);
-    for (when, then) in &choice.arms {
+    for arm in &choice.arms {
         if open.true_count() == 0 {
             break;
         }
         let some = selected(batch, &open)?;
-        let holds = condition(*when, &some, level)?.into_rows(some.num_rows()).map_err(failed(expr))?;
-        let holds = scatter(&holds, &open).map_err(failed(expr))?;
-        let mask = definite(holds.as_boolean());
-        if mask.true_count() > 0 {
-            taken.push(at_rows(expr, then, mask.clone(), batch, level)?);
+        let operand = operand.map(|value| selected_value(value, &open)).transpose().map_err(failed(expr))?;
+        let (holds, values) = looked_at(arm, operand.as_ref(), &some, level)?;
+        let spread = |value: Value| scatter(&value.into_rows(some.num_rows())?, &open);
+        let mask = definite(spread(holds).map_err(failed(expr))?.as_boolean());
+        if let Some(values) = values {
+            let values = Value::column(spread(values).map_err(failed(expr))?);
+            taken.push(Taken { mask: booleans(mask.clone(), false), values });
+        } else if mask.true_count() > 0 {
+            taken.push(at_rows(expr, then(arm), mask.clone(), batch, level)?);
         }
         open = boolean::and_not(&open, &mask).map_err(DataError::arrow("the rows of a branch"))?;
     }
@@ -158,6 +203,10 @@ fn needed_rows(expr: &Expr, choice: &Choice<'_>, batch: &RecordBatch, level: Lev
         taken.push(at_rows(expr, otherwise, open, batch, level)?);
     }
     Ok(taken)
+}
+
+fn selected_value(value: &Value, mask: &BooleanArray) -> Result<Value, EvalFailure> {
+    if value.constant { Ok(value.clone()) } else { filter(&value.array, mask).map(Value::column).map_err(arrow) }
 }
 
 fn at_rows(

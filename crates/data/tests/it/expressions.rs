@@ -328,3 +328,22 @@ fn depth_is_bounded() {
         assert!(matches!(error, DataError::Evaluate { failure: EvalFailure::TooDeep, .. }), "{at}: {error}");
     }
 }
+
+/// Sub-expressions are computed once, so that nesting adds work and does not multiply it.
+#[test]
+fn nested_choices_are_computed_once() {
+    let rows = record_batch!(("n", Int32, [Some(1), None])).unwrap();
+    let case = |x: Expr| {
+        let arm = |when: i64| CaseArm { when: int(when), then: int(when + 1) };
+        Expr::Case { operand: Some(Box::new(x)), arms: vec![arm(1), arm(2)], otherwise: Some(Box::new(int(1))) }
+    };
+    let nested = (0..60).fold(Expr::column("n"), |x, _| case(x));
+    let found = evaluate(&nested, &rows).unwrap();
+    // 1 → 2 → 3 → 1 → …, and NULL → 1 first.
+    let found: Vec<_> = found.as_primitive::<arrow_array::types::Int64Type>().iter().collect();
+    assert_eq!(found, [Some(1), Some(3)]);
+    let nested = (0..60).fold(Expr::column("n"), |x, _| call(Function::Coalesce, vec![x, int(7)]));
+    let found = evaluate(&nested, &rows).unwrap();
+    let found: Vec<_> = found.as_primitive::<arrow_array::types::Int64Type>().iter().collect();
+    assert_eq!(found, [Some(1), Some(7)]);
+}
