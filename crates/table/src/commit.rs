@@ -49,6 +49,10 @@ impl Place {
         let asked_ms = self.clock.now_ms();
         let answer = perform::run(&mut commit, &*self.store, &self.clock).await;
         if let Ok(Outcome::Committed { version, .. }) = &answer {
+            if base.is_none() {
+                // What is known here is of a table that stood in this place before.
+                self.shared.forget();
+            }
             for (landed, entry) in commit.followed() {
                 self.shared.remember(*landed, entry.clone());
             }

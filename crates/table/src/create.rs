@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::delta_rows::first_version;
+use crate::history::POLICY_KEY;
 use crate::shared::Shared;
 use crate::snapshot::{DeltaVersion, LanceVersion, Snapshot};
 use crate::table::{by_store, by_url, sharing};
@@ -100,6 +101,7 @@ impl Place {
         definition: &NewTable,
         commit: &CommitOptions,
     ) -> Result<(Option<Table>, Report), TableError> {
+        policy::check(definition.format, &definition.properties)?;
         refuse_other_format(&*self.store, definition.format).await?;
         match definition.format {
             TableFormat::Delta => self.create_delta(definition, commit).await,
@@ -142,7 +144,7 @@ impl Place {
         definition: &NewTable,
         options: &CommitOptions,
     ) -> Result<(Option<Table>, Report), TableError> {
-        policy::lance(options.policy.as_deref())?;
+        policy::lance(options.policy.as_deref(), None)?;
         if !definition.partition_columns.is_empty() {
             return Err(TableError::Invalid {
                 problem: "Lance tables have no partition columns".to_owned(),
@@ -152,7 +154,8 @@ impl Place {
         let root = self.store.root().to_owned();
         let wrong = |source| TableError::Format { root: root.clone(), source };
         let fields = lakebed_lance::schema::new_fields(&definition.columns).map_err(wrong)?;
-        let head = Head { read_version: None, id: fresh_id(), properties: BTreeMap::new() };
+        let policy = (POLICY_KEY.to_owned(), lakebed_conflict::lance::LANCE.label());
+        let head = Head { read_version: None, id: fresh_id(), properties: [policy].into() };
         let message = overwrite(head, Vec::new(), fields, definition.properties.clone());
         let id = Transaction::new(message.clone()).id();
         let pending = lakebed_lance::Pending::create(message, Creation::default()).map_err(wrong)?;

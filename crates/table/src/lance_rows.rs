@@ -1,6 +1,7 @@
 //! Prepared transactions and row deletions on a Lance table, and configuration on both formats.
 
 use crate::create::fresh_id;
+use crate::history::POLICY_KEY;
 use crate::load::lance::{format_error, load_version};
 use crate::snapshot::{LanceVersion, Snapshot};
 use crate::{CommitOptions, Report, Table, TableError, policy};
@@ -32,6 +33,7 @@ impl Table {
             let outcome = Outcome::Nothing { version: self.version() };
             return Ok(Report::of(outcome, TransactionId::new(fresh_id().to_string())));
         }
+        policy::check(self.format(), &set)?;
         let held = match self.snapshot.clone() {
             Snapshot::Delta(held) => return self.set_delta_properties(&held, &set, &unset, commit).await,
             Snapshot::Lance(held) => held,
@@ -159,7 +161,7 @@ impl Table {
         affected: Option<BTreeMap<u64, RowSet>>,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
-        policy::lance(commit.policy.as_deref())?;
+        policy::lance(commit.policy.as_deref(), Some(held.snapshot.config()))?;
         let id = TransactionId::new(message.uuid.clone());
         let place = Arc::clone(&self.place);
         let wrong = |source| format_error(&*place.store, source);
@@ -198,5 +200,6 @@ impl Table {
 }
 
 fn head(held: &LanceVersion) -> Head {
-    Head { read_version: Some(held.snapshot.version()), id: fresh_id(), properties: BTreeMap::new() }
+    let policy = (POLICY_KEY.to_owned(), lakebed_conflict::lance::LANCE.label());
+    Head { read_version: Some(held.snapshot.version()), id: fresh_id(), properties: [policy].into() }
 }

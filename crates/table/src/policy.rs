@@ -1,8 +1,9 @@
 //! Which policy judges a commit.
 
-use crate::TableError;
+use crate::{TableError, TableFormat};
 use lakebed_conflict::delta::{DeltaPolicy, IsolationLevel, LEVEL_PROPERTY};
 use lakebed_delta::action::Metadata;
+use std::collections::BTreeMap;
 
 /// The property by which a table names its policy.
 const PROPERTY: &str = "lakebed.policy";
@@ -56,13 +57,27 @@ const fn strength(policy: DeltaPolicy) -> u8 {
     }
 }
 
-/// The policy of a Lance table, which has only one so far.
-pub(crate) fn lance(argument: Option<&str>) -> Result<(), TableError> {
-    match argument {
-        None | Some("lance") => Ok(()),
-        Some(other) => Err(TableError::Invalid {
-            problem: format!("`{other}` is no policy for Lance tables here"),
-            advice: "choose lance".to_owned(),
-        }),
+/// The policy of a Lance table, which has only one so far: the caller's and the one that the table names, where they do.
+pub(crate) fn lance(argument: Option<&str>, config: Option<&BTreeMap<String, String>>) -> Result<(), TableError> {
+    let by_property = config.and_then(|config| config.get(PROPERTY)).map(String::as_str);
+    [argument, by_property].into_iter().flatten().try_for_each(named_lance)
+}
+
+fn named_lance(name: &str) -> Result<(), TableError> {
+    if name == "lance" {
+        return Ok(());
+    }
+    Err(TableError::Invalid {
+        problem: format!("`{name}` is no policy for Lance tables here"),
+        advice: "choose lance".to_owned(),
+    })
+}
+
+/// Refuses properties that name a policy under which no later commit could be judged, not even one that takes it back.
+pub(crate) fn check(format: TableFormat, properties: &BTreeMap<String, String>) -> Result<(), TableError> {
+    match (properties.get(PROPERTY), format) {
+        (None, _) => Ok(()),
+        (Some(name), TableFormat::Delta) => named(name).map(drop),
+        (Some(name), TableFormat::Lance) => named_lance(name),
     }
 }

@@ -90,6 +90,20 @@ impl Shared {
         }
     }
 
+    /// Takes in what a look at the whole place showed. Where it ends below what was known, the table may have been removed and
+    /// made anew, and nothing of the old one's log may be taken for the new one's. (Forgetting is always safe.)
+    pub(crate) fn found(&self, version: Version, asked_ms: u64) {
+        if self.newest().is_some_and(|(known, _)| known > version) {
+            self.forget();
+        }
+        self.saw_newest(version, asked_ms);
+    }
+
+    /// Forgets what was seen of the log.
+    pub(crate) fn forget(&self) {
+        *self.recent.lock().unwrap_or_else(PoisonError::into_inner) = Recent::default();
+    }
+
     /// The newest version known in this process, and when it was known to be that.
     pub(crate) fn newest(&self) -> Option<(Version, u64)> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).newest

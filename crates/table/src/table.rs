@@ -51,7 +51,7 @@ impl Table {
             return Err(TableError::NotATable { root: place.store.root().to_owned(), looked_for });
         };
         let table = Self { place: Arc::new(place), snapshot, asked_ms };
-        table.place.shared.saw_newest(table.version(), asked_ms);
+        table.place.shared.found(table.version(), asked_ms);
         Ok(table)
     }
 
