@@ -1,1 +1,15 @@
-//! Integration tests of `lakebed-table`.
+//! Whole tables of both formats, on stores that count, fail, race and stand still.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, like the tests")]
+
+mod dropped;
+mod field_cases;
+mod isolation;
+mod lance_rows;
+mod log;
+mod partitions;
+mod races;
+mod requests;
+mod rows;
+mod stores;
+mod support;

@@ -1,0 +1,222 @@
+//! What a table promises, and that nothing commits below it.
+
+use crate::support::{
+    add, add_action, columns, committed, created, ids, isolated, once, opened, place, prepared_delta, remove_action,
+    set, sound, source, three_rows, try_add, unique, unique_id, written_fragment,
+};
+use bytes::Bytes;
+use lakebed_lance::proto::table::Transaction as Message;
+use lakebed_lance::proto::table::transaction::rewrite::RewriteGroup;
+use lakebed_lance::proto::table::transaction::{Operation, Rewrite};
+use lakebed_lance::transaction::{Head, MapChange, MapChanges, update_config};
+use lakebed_storage::Store;
+use lakebed_table::{CommitOptions, NewTable, Prepared, ScanRequest, Snapshot, Table, TableError, TableFormat};
+use lakebed_transaction::{Outcome, Verdict};
+use prost::Message as _;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use TableFormat::{Delta, Lance};
+
+fn under(policy: &str) -> CommitOptions {
+    CommitOptions { policy: Some(policy.to_owned()), ..once() }
+}
+
+async fn with_property(key: &str, value: &str) -> (Arc<dyn Store>, Table) {
+    let store = place(Delta);
+    let properties = BTreeMap::from([(key.to_owned(), value.to_owned())]);
+    let table = created(&store, &NewTable::new(Delta, columns()).with_properties(properties)).await;
+    (store, table)
+}
+
+#[tokio::test]
+async fn an_argument_weaker_than_the_tables_promise_is_refused() {
+    let names = ["delta-snapshot", "delta-write-serializable", "delta-serializable"];
+    let by_level =
+        ["SnapshotIsolation", "WriteSerializable", "Serializable"].map(|level| ("delta.isolationLevel", level));
+    let by_policy = names.map(|name| ("lakebed.policy", name));
+    for promises in [by_level, by_policy] {
+        for (promised, (key, value)) in promises.into_iter().enumerate() {
+            for (asked, name) in names.into_iter().enumerate() {
+                let (store, mut table) = with_property(key, value).await;
+                let answer = table.append(source(crate::support::batch(&[1])), &under(name)).await;
+                if asked >= promised {
+                    assert_eq!(committed(&answer.unwrap()), 1, "{name} on {key}={value}");
+                } else {
+                    let error = answer.unwrap_err();
+                    let refused = matches!(&error, TableError::Invalid { .. }) && error.to_string().contains(name);
+                    assert!(refused, "{name} on {key}={value}: {error}");
+                    assert_eq!(sound(&store, Delta).await.newest(), 0);
+                }
+            }
+        }
+    }
+}
+
+/// A table that promises nothing takes any policy that there is, and no other.
+#[tokio::test]
+async fn a_table_without_a_promise_takes_any_known_policy() {
+    let (_, mut table) = three_rows(Delta).await;
+    for name in ["delta-snapshot", "delta-write-serializable", "delta-serializable"] {
+        committed(&set(&mut table, "owner", name, &under(name)).await);
+        let history = table.history(Some(1)).await.unwrap();
+        assert!(history[0].policy.as_deref().is_some_and(|policy| policy.starts_with(name)), "{history:?}");
+    }
+    for name in ["lance", "", "DELTA-SERIALIZABLE"] {
+        let error = table.append(source(crate::support::batch(&[9])), &under(name)).await.unwrap_err();
+        assert!(matches!(error, TableError::Invalid { .. }), "{name}: {error}");
+    }
+    let (_, mut table) = three_rows(Lance).await;
+    committed(&set(&mut table, "owner", "us", &under("lance")).await);
+    let pair = BTreeMap::from([("owner".to_owned(), "you".to_owned())]);
+    let error = table.set_properties(pair, Vec::new(), &under("delta-snapshot")).await.unwrap_err();
+    assert!(matches!(error, TableError::Invalid { .. }), "{error}");
+}
+
+/// A level or policy that we do not know: somebody promised something, so we read and do not write, whatever the caller
+/// asks for.
+#[tokio::test]
+async fn an_unknown_promise_lets_read_and_refuses_commits() {
+    for (key, value) in [("delta.isolationLevel", "RepeatableRead"), ("lakebed.policy", "strictest")] {
+        let (store, mut writer) = with_property("note", "placeholder").await;
+        committed(&add(&mut writer, &[1, 2]).await);
+        // As another engine would write it, in the table's first entry.
+        let name = format!("_delta_log/{:020}.json", 0);
+        let entry = String::from_utf8(store.get(&name).await.unwrap().unwrap().to_vec()).unwrap();
+        let changed = entry.replace(r#""note":"placeholder""#, &format!(r#""{key}":"{value}""#));
+        assert_ne!(entry, changed);
+        store.put(&name, changed.into()).await.unwrap();
+
+        let mut table = opened(&store).await;
+        assert_eq!(table.snapshot().summary().unwrap().properties[key], value);
+        let batches = table.scan(table.snapshot(), &ScanRequest::default()).unwrap().all().await.unwrap();
+        assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 2);
+        for options in [once(), under("delta-serializable"), under("delta-snapshot")] {
+            let policy = options.policy.clone();
+            let error = table.append(source(crate::support::batch(&[3])), &options).await.unwrap_err();
+            assert!(error.to_string().contains(value), "{key} under {policy:?}: {error}");
+            let error = table.delete("id = 1", &options).await.unwrap_err();
+            assert!(error.to_string().contains(value), "{key} under {policy:?}: {error}");
+        }
+        assert_eq!(sound(&store, Delta).await.newest(), 1);
+    }
+}
+
+/// The same on Lance, where the table's configuration names the policy. Naming one that is not known is refused: nobody
+/// could take it back.
+#[tokio::test]
+async fn an_unknown_policy_of_a_lance_table_refuses_commits() {
+    let (store, mut table) = three_rows(Lance).await;
+    let pair = |value: &str| BTreeMap::from([("lakebed.policy".to_owned(), value.to_owned())]);
+    let error = table.set_properties(pair("strictest"), Vec::new(), &once()).await.unwrap_err();
+    assert!(error.to_string().contains("strictest"), "{error}");
+    let definition = NewTable::new(Lance, columns()).with_properties(pair("strictest"));
+    let error = Table::create_store(place(Lance), &isolated(), &definition, &once()).await.unwrap_err();
+    assert!(error.to_string().contains("strictest"), "{error}");
+    committed(&table.set_properties(pair("lance"), Vec::new(), &once()).await.unwrap());
+    committed(&add(&mut table, &[4]).await);
+    // Another client names it.
+    let head = Head { read_version: Some(table.version()), id: unique_id(), properties: BTreeMap::new() };
+    let entries = BTreeMap::from([("lakebed.policy".to_owned(), Some("strictest".to_owned()))]);
+    let config = Some(MapChange { entries, replace: false });
+    let message = update_config(head, MapChanges { config, ..MapChanges::default() });
+    let prepared = Prepared::LanceTransaction(message.encode_to_vec().into());
+    let version = committed(&table.commit_prepared(prepared, &once()).await.unwrap());
+    let mut table = opened(&store).await;
+    assert_eq!(table.snapshot().summary().unwrap().num_rows, Some(4));
+    for options in [once(), under("lance")] {
+        let error = try_add(&mut table, &[5], &options).await.unwrap_err();
+        assert!(error.to_string().contains("strictest"), "{error}");
+    }
+    assert_eq!(sound(&store, Lance).await.newest(), version);
+}
+
+/// A rewrite of all the table's files into one, with or without a change of data.
+async fn rewrite(table: &Table, data_change: bool) -> Prepared {
+    let Snapshot::Delta(held) = table.snapshot() else { panic!("a Delta table") };
+    let rows = table.snapshot().summary().unwrap().num_rows.unwrap();
+    let path = format!("part-{}.parquet", unique());
+    table.store().put(&path, Bytes::from_static(b"rows")).await.unwrap();
+    let mut actions: Vec<_> = held.snapshot.files().map(|add| remove_action(&add.path, data_change)).collect();
+    actions.push(add_action(&path, rows, data_change));
+    let operation = if data_change { "WRITE" } else { "OPTIMIZE" };
+    prepared_delta(table.version(), unique_id(), operation, &actions)
+}
+
+/// Two transactions that replace the same files: of every pair the second one is refused, at every level, and no row is
+/// doubled. (Another client lets a compaction follow a compaction, and an overwrite follow a compaction; both copies of
+/// the rows are live then.)
+#[tokio::test]
+async fn two_rewrites_of_the_same_files_never_both_land() {
+    for policy in ["delta-serializable", "delta-write-serializable", "delta-snapshot"] {
+        for first_changes in [false, true] {
+            for second_changes in [false, true] {
+                let (store, mut first) = three_rows(Delta).await;
+                committed(&add(&mut first, &[4, 5]).await);
+                let mut second = opened(&store).await;
+                let (a, b) = (rewrite(&first, first_changes).await, rewrite(&second, second_changes).await);
+                committed(&first.commit_prepared(a, &under(policy)).await.unwrap());
+                let report = second.commit_prepared(b, &under(policy)).await.unwrap();
+                let what = format!("{policy}: {second_changes} after {first_changes}");
+                let Outcome::Conflict(conflict) = &report.outcome else { panic!("{what}: {:?}", report.outcome) };
+                assert_eq!((conflict.with.get(), conflict.why.verdict), (3, Verdict::Retryable), "{what}");
+                assert!(conflict.why.evidence.is_some(), "{what}: {conflict}");
+                let log = sound(&store, Delta).await;
+                assert_eq!((log.newest(), log.rows(), log.files().len()), (3, 5, 1), "{what}");
+            }
+        }
+    }
+}
+
+/// The same with a statement: the overwrite that lost to a compaction is planned again, and replaces what is there then.
+#[tokio::test]
+async fn an_overwrite_that_lost_to_a_compaction_replaces_its_output() {
+    let (store, mut first) = three_rows(Delta).await;
+    committed(&add(&mut first, &[4, 5]).await);
+    let mut second = opened(&store).await;
+    let a = rewrite(&first, false).await;
+    committed(&first.commit_prepared(a, &once()).await.unwrap());
+    let whole = lakebed_table::Scope::Whole;
+    let refused = second.overwrite(source(crate::support::batch(&[8])), &whole, &once()).await.unwrap();
+    assert!(matches!(refused.outcome, Outcome::Conflict(_)), "{refused:?}");
+    let options = CommitOptions::default();
+    let mut third = opened(&store).await;
+    let report = third.overwrite(source(crate::support::batch(&[8])), &whole, &options).await.unwrap();
+    assert_eq!(committed(&report), 4);
+    assert_eq!(ids(&store).await, vec![8]);
+    sound(&store, Delta).await;
+}
+
+/// Two compactions of the same fragments, and a compaction of fragments whose rows are being deleted.
+#[tokio::test]
+async fn two_rewrites_of_the_same_fragments_never_both_land() {
+    let (store, mut first) = three_rows(Lance).await;
+    committed(&add(&mut first, &[4, 5]).await);
+    let mut second = opened(&store).await;
+    let mut third = opened(&store).await;
+    let (a, b) = (compaction(&first).await, compaction(&second).await);
+    let version = committed(&first.commit_prepared(a, &once()).await.unwrap());
+    let report = second.commit_prepared(b, &once()).await.unwrap();
+    let Outcome::Conflict(conflict) = &report.outcome else { panic!("{:?}", report.outcome) };
+    assert_eq!((conflict.with.get(), conflict.why.verdict), (version, Verdict::Retryable));
+    let report = crate::support::try_remove(&mut third, 2, &once()).await.unwrap();
+    let Outcome::Conflict(conflict) = &report.outcome else { panic!("{:?}", report.outcome) };
+    assert_eq!(conflict.why.verdict, Verdict::Retryable);
+    let log = sound(&store, Lance).await;
+    assert_eq!((log.newest(), log.rows(), log.files().len()), (version, 5, 1));
+}
+
+async fn compaction(table: &Table) -> Prepared {
+    let Snapshot::Lance(held) = table.snapshot() else { panic!("a Lance table") };
+    let old = held.snapshot.fragments().to_vec();
+    let rows = old.iter().map(|fragment| fragment.physical_rows).sum();
+    let new = written_fragment(table.store(), rows).await;
+    let group = RewriteGroup { old_fragments: old, new_fragments: vec![new] };
+    let message = Message {
+        read_version: table.version().get(),
+        uuid: unique_id().to_string(),
+        operation: Some(Operation::Rewrite(Rewrite { groups: vec![group], ..Rewrite::default() })),
+        ..Message::default()
+    };
+    Prepared::LanceTransaction(message.encode_to_vec().into())
+}
