@@ -143,6 +143,7 @@ impl Format for DeltaFormat {
     }
 
     fn render(&self, pending: &mut Pending, at: Version, now_ms: u64) -> Result<Rendered, FormatError> {
+        pending.attempts = pending.attempts.saturating_add(1);
         Ok(Rendered { side: Vec::new(), entry: render::render(pending, self.policy, at, now_ms)? })
     }
 

@@ -109,6 +109,8 @@ pub struct Pending {
     /// The state that ours follows; `None` while the table does not exist.
     pub(super) core: Option<Core>,
     pub(super) facts: DeltaFacts,
+    /// How many entries were rendered so far; it stands in the entry, for whoever reads the history.
+    pub(super) attempts: u32,
     /// The highest timestamp in the log so far, in milliseconds since 1970.
     pub(super) floor_ms: Option<i64>,
     /// The in-commit timestamp that was written last; a later attempt never goes below it.
@@ -127,6 +129,7 @@ impl Pending {
             read_version: Some(core.version),
             core: Some(core.clone()),
             facts,
+            attempts: 0,
             floor_ms: core.committed_ms,
             stamped_ms: None,
         };
@@ -140,7 +143,8 @@ impl Pending {
     /// The transaction lacks its protocol or metadata, or cannot be written: see [`Pending::check`].
     pub fn create(transaction: Transaction) -> Result<Self, DeltaError> {
         let facts = facts::ours(None, &transaction);
-        let pending = Self { transaction, read_version: None, core: None, facts, floor_ms: None, stamped_ms: None };
+        let pending =
+            Self { transaction, read_version: None, core: None, facts, attempts: 0, floor_ms: None, stamped_ms: None };
         pending.check()?;
         Ok(pending)
     }

@@ -12,6 +12,8 @@ use serde_json::{Map, Value};
 pub(super) const ENGINE: &str = concat!("lakebed/", env!("CARGO_PKG_VERSION"));
 /// The tag under which the policy that judged stands.
 const POLICY_TAG: &str = "lakebed.policy";
+/// How many entries were offered until this one.
+const ATTEMPTS_TAG: &str = "lakebed.attempts";
 /// Since which version commits carry their own timestamps, where they did not always.
 pub(super) const ENABLEMENT_VERSION: &str = "delta.inCommitTimestampEnablementVersion";
 /// The timestamp of that version.
@@ -110,6 +112,7 @@ fn commit_info(
     }
     let mut tags = text_object(&transaction.tags);
     tags.insert(POLICY_TAG.into(), policy.label(&pending.facts).into());
+    tags.insert(ATTEMPTS_TAG.into(), pending.attempts.to_string().into());
     info.insert("tags".into(), Value::Object(tags));
     info.insert("engineInfo".into(), ENGINE.into());
     info.insert("txnId".into(), transaction.id.as_str().into());
