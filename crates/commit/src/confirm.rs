@@ -41,6 +41,7 @@ impl<F: Format> Commit<F> {
                 // Somebody else's entry stands there for good, so ours never can.
                 self.doubt = None;
                 self.progressed();
+                self.note_id(&landed);
                 self.known.insert(attempt.at, landed);
                 self.known_bytes.insert(attempt.at, bytes);
                 self.list(Purpose::Window, now_ms)

@@ -57,6 +57,8 @@ pub struct Commit<F: Format> {
     pub(crate) fetched: Fetched,
     /// Objects put beside the entries that were offered.
     pub(crate) side: Vec<(ObjectName, Bytes)>,
+    /// Somebody else's entry carries our id, so objects that are named by the id may be theirs.
+    pub(crate) id_is_shared: bool,
     asked: Vec<Request>,
     paused: bool,
     pub(crate) state: State,
@@ -133,6 +135,7 @@ impl<F: Format> Commit<F> {
             known: BTreeMap::new(),
             fetched: Fetched::default(),
             side: Vec::new(),
+            id_is_shared: false,
             asked: Vec::new(),
             paused: false,
             state: State::Idle,
@@ -197,9 +200,12 @@ impl<F: Format> Commit<F> {
     }
 
     /// Objects put beside entries of ours that certainly did not land; they may be removed after the answer. Empty while
-    /// anything is in doubt.
+    /// anything is in doubt, and where somebody else committed under our id.
     #[must_use]
     pub fn leftovers(&self, outcome: &Result<Outcome, CommitError>) -> Vec<ObjectName> {
+        if self.id_is_shared {
+            return Vec::new();
+        }
         let committed = match outcome {
             Ok(Outcome::Unknown { .. }) => return Vec::new(),
             Ok(Outcome::Committed { .. }) => true,
@@ -369,6 +375,12 @@ impl<F: Format> Commit<F> {
             }
             Request::Wait { .. } => self.fail(CommitError::Unreadable { object: "the clock".to_owned(), detail }),
         }
+    }
+
+    /// Takes note of somebody else's entry that carries our id.
+    pub(crate) fn note_id(&mut self, landed: &F::Landed) {
+        let theirs = self.format.landed_transaction_id(landed);
+        self.id_is_shared |= theirs.as_ref() == Some(self.format.transaction_id(&self.pending));
     }
 
     pub(crate) fn committed(&mut self, version: Version) -> Step {

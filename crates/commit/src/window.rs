@@ -186,6 +186,7 @@ impl<F: Format> Commit<F> {
             if self.format.is_ours(&self.pending, &landed) {
                 return self.committed(version);
             }
+            self.note_id(&landed);
             let needs = match self.format.judge(&self.pending, &landed, &self.fetched) {
                 Ok(Judged::Verdict(why)) if !why.verdict.accepts() => {
                     let did = self.format.describe_landed(&landed);

@@ -3,7 +3,7 @@
 use crate::facts::{Ours, ours_facts};
 use crate::proto::table::transaction::Operation;
 use crate::proto::table::{DataFragment, DeletionFile, Transaction as Message};
-use crate::transaction::{file_name, kind_of};
+use crate::transaction::{Transaction, file_name, kind_of};
 use crate::{LanceError, Snapshot};
 use bytes::Bytes;
 use lakebed_conflict::lance::LanceFacts;
@@ -124,6 +124,9 @@ impl Pending {
             });
         }
         let id = TransactionId::new(message.uuid.clone());
+        // What was given counts as written: whoever gives a transaction again, after a crash or an unknown answer, is told
+        // where it landed.
+        let rendered = vec![Transaction::new(message.clone()).encoded().clone()];
         let mut pending = Self {
             message,
             id,
@@ -134,7 +137,7 @@ impl Pending {
             read_fragments: BTreeMap::new(),
             facts: LanceFacts::default(),
             marked: BTreeMap::new(),
-            rendered: Vec::new(),
+            rendered,
             random,
         };
         pending.capture();

@@ -11,12 +11,14 @@ use lakebed_commit::Found;
 use lakebed_lance::proto::table::transaction::rewrite::RewriteGroup;
 use lakebed_lance::proto::table::transaction::{CreateIndex, Operation, Rewrite};
 use lakebed_lance::proto::table::{IndexMetadata, Transaction as Message, Uuid as UuidMessage};
+use lakebed_lance::transaction::Head;
 use lakebed_naming::{Uuid, Version};
 use lakebed_storage::testing::{Counting, Fault, Faulty, Operation as Asked, Script};
 use lakebed_storage::{Create, Store};
 use lakebed_table::{Prepared, Report, Snapshot, Table, TableFormat};
 use lakebed_transaction::{Outcome, TransactionId};
 use prost::Message as _;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The table's handle over a store whose first create of a log entry goes wrong; what it asks is counted.
@@ -267,5 +269,75 @@ async fn case_5_others_on_top_of_an_unanswered_commit_do_not_hide_it() {
         assert_eq!(committed(&add(&mut table, &[5]).await), next + 3, "{format}");
         let found = table.outcome_of(&TransactionId::new("somebody else's")).await.unwrap();
         assert!(matches!(found, Found::InNone { newest, .. } if newest.get() == next + 3), "{format}: {found:?}");
+    }
+}
+
+/// Field case 5 in another process: whoever gives the same prepared transaction again, after an unknown answer or a crash,
+/// is told where it landed, also when others committed on top of it, and the commit is there once.
+#[tokio::test]
+async fn case_5_a_prepared_transaction_that_is_given_again_is_found() {
+    for format in BOTH {
+        for others in 0..3 {
+            let (store, mut other) = three_rows(format).await;
+            let mut table = opened(&store).await;
+            let next = table.version().get() + 1;
+            let id = unique_id();
+            let prepared = prepared_add(&table, id, 10).await;
+            assert_eq!(committed(&table.commit_prepared(prepared.clone(), &once()).await.unwrap()), next, "{format}");
+            for row in 0..others {
+                committed(&add(&mut other, &[row]).await);
+            }
+            let mut again = opened(&store).await;
+            for handle in [&mut table, &mut again] {
+                let report = handle.commit_prepared(prepared.clone(), &once()).await.unwrap();
+                assert_eq!(committed(&report), next, "{format} under {others} others");
+                let log = once_in_the_log(&store, format, &report, next).await;
+                assert_eq!(log.rows(), 3 + 10 + u64::try_from(others).unwrap(), "{format}");
+            }
+        }
+    }
+}
+
+/// A delete of whole fragments, as another engine prepares it.
+fn prepared_removal(table: &Table, id: Uuid) -> Prepared {
+    match table.snapshot() {
+        Snapshot::Delta(held) => {
+            let actions: Vec<_> = held.snapshot.files().map(|add| remove_action(&add.path, true)).collect();
+            prepared_delta(table.version(), id, "DELETE", &actions)
+        }
+        Snapshot::Lance(_) => {
+            let head = Head { read_version: Some(table.version()), id, properties: BTreeMap::new() };
+            let message = lakebed_lance::transaction::delete(head, Vec::new(), vec![0], "id > 0".to_owned());
+            Prepared::LanceTransaction(message.encode_to_vec().into())
+        }
+    }
+}
+
+/// Field cases 3 and 8: a refused commit under an id that stands in the log already removes nothing that the landed entry
+/// names, although its own objects would have had the same names.
+#[tokio::test]
+async fn case_8_a_refused_commit_with_a_reused_id_removes_nothing_of_the_landed_one() {
+    for format in BOTH {
+        let (store, mut p) = three_rows(format).await;
+        let mut q = opened(&store).await;
+        let id = unique_id();
+        let x = prepared_removal(&p, id);
+        let y = match format {
+            TableFormat::Delta => prepared_delta(
+                p.version(),
+                id,
+                "DELETE",
+                &[remove_action(&q.snapshot().files()[0].path, true), add_action("rest.parquet", 1, true)],
+            ),
+            TableFormat::Lance => {
+                let head = Head { read_version: Some(p.version()), id, properties: BTreeMap::new() };
+                let message = lakebed_lance::transaction::delete(head, Vec::new(), vec![0], "another".to_owned());
+                Prepared::LanceTransaction(message.encode_to_vec().into())
+            }
+        };
+        let next = committed(&p.commit_prepared(x, &once()).await.unwrap());
+        let report = q.commit_prepared(y, &once()).await.unwrap();
+        assert!(matches!(report.outcome, Outcome::Conflict(_)), "{format}: {:?}", report.outcome);
+        once_in_the_log(&store, format, &report, next).await;
     }
 }
