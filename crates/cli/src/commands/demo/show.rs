@@ -28,11 +28,12 @@ pub(super) fn text(played: &Played) -> String {
         out.push_str("  (fragments and deletions are real, the fragments' data files are not: rows of Lance files are not read here)\n");
     }
     out.push_str(&format!(
-        "outcomes   {} committed in {:.1} s; on the way {}, {} with nothing to do, {} exhausted, {} unknown; all of them were run again\n",
+        "outcomes   {} committed in {:.1} s; on the way {}, each planned again, and {} with nothing to do, replaced by an \
+         append; {} exhausted, {} unknown\n",
         played.raced,
         played.seconds,
         output::count(tally.num_conflicts(), "conflict"),
-        tally.nothing,
+        output::count(tally.nothing, "statement"),
         tally.exhausted,
         tally.unknown,
     ));

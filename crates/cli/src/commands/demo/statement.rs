@@ -47,7 +47,7 @@ impl Statement {
             (TableFormat::Delta, 2 | 6) => {
                 Self::DeleteFrom { part, remainder: i64::try_from(dice >> 32).unwrap_or_default() % REMAINDERS }
             }
-            (TableFormat::Delta, 4) => Self::ReplacePart { part, ids: ids(writer, number, 3) },
+            (TableFormat::Delta, 4) => Self::ReplacePart { part, ids: ids(writer, number, 20) },
             (TableFormat::Lance, 2 | 4 | 6) => {
                 Self::DeleteRows { nth: dice >> 32, first: dice % FRAGMENT_ROWS, count: 7 }
             }
@@ -60,7 +60,7 @@ impl Statement {
     pub(super) fn addition(format: TableFormat, writer: u32, number: u32) -> Self {
         match format {
             TableFormat::Delta => {
-                Self::Insert { part: i64::from(writer + number) % PARTITIONS, ids: ids(writer, number, 4) }
+                Self::Insert { part: i64::from(writer + number) % PARTITIONS, ids: ids(writer, number, 40) }
             }
             TableFormat::Lance => Self::AddFragment { file: format!("writer-{writer}-{number}.lance") },
         }
@@ -134,7 +134,7 @@ fn mismatch() -> CliError {
 }
 
 fn ids(writer: u32, number: u32, count: i64) -> Vec<i64> {
-    let first = (i64::from(writer) * 100_000 + i64::from(number)) * 10;
+    let first = (i64::from(writer) * 100_000 + i64::from(number)) * 100;
     (first..first + count).collect()
 }
 
