@@ -17,22 +17,6 @@ pub struct TableDefinition {
     pub properties: BTreeMap<String, String>,
 }
 
-/// A property that turns a table feature on.
-struct Switch {
-    key: &'static str,
-    /// The feature; `None` where a table of the plainest protocol may carry the property.
-    feature: Option<&'static str>,
-    /// Whether readers must know the feature too.
-    reads: bool,
-}
-
-/// Properties that switch features. Facts: Delta protocol, "Table Features" and each feature's section.
-const SWITCHES: &[Switch] = &[
-    Switch { key: "delta.appendOnly", feature: None, reads: false },
-    Switch { key: "delta.enableDeletionVectors", feature: Some("deletionVectors"), reads: true },
-    Switch { key: "delta.enableInCommitTimestamps", feature: Some("inCommitTimestamp"), reads: false },
-];
-
 /// Properties of features that this version cannot keep up when it writes rows, with the feature's name.
 const NOT_WRITTEN: &[(&str, &str)] = &[
     ("delta.enableChangeDataFeed", "changeDataFeed"),
@@ -53,17 +37,9 @@ const NOT_WRITTEN: &[(&str, &str)] = &[
 /// not written here.
 pub fn delta_definition(definition: &TableDefinition, id: &str, now_ms: i64) -> Result<Vec<Action>, OpsError> {
     check_columns(definition)?;
-    let mut features: Vec<(&'static str, bool)> = Vec::new();
     for (key, value) in &definition.properties {
         refuse_unwritten(key, value)?;
-        let switch = SWITCHES.iter().find(|switch| switch.key == key && value.eq_ignore_ascii_case("true"));
-        if let Some((feature, reads)) = switch.and_then(|switch| Some((switch.feature?, switch.reads))) {
-            features.push((feature, reads));
-        }
         check_value(key, value)?;
-    }
-    if definition.columns.iter().any(|column| holds_wall_clock(&column.column_type)) {
-        features.push(("timestampNtz", true));
     }
     let mut metadata = Metadata {
         id: id.to_owned(),
@@ -75,39 +51,7 @@ pub fn delta_definition(definition: &TableDefinition, id: &str, now_ms: i64) -> 
     for (key, value) in &definition.properties {
         metadata.configuration.set(key, Some(value));
     }
-    Ok(vec![Action::Protocol(protocol(&features)), Action::Metadata(metadata)])
-}
-
-fn protocol(features: &[(&'static str, bool)]) -> Protocol {
-    if features.is_empty() {
-        return Protocol { min_reader_version: 1, min_writer_version: 2, reader_features: None, writer_features: None };
-    }
-    let named = |keep: &dyn Fn(bool) -> bool| -> Vec<String> {
-        let mut names: Vec<_> =
-            features.iter().filter(|(_, reads)| keep(*reads)).map(|(name, _)| (*name).to_owned()).collect();
-        names.sort();
-        names.dedup();
-        names
-    };
-    let reader = named(&|reads| reads);
-    // Writer version 7 must name what version 2 implied.
-    let mut writer = named(&|_| true);
-    writer.extend(["appendOnly".to_owned(), "invariants".to_owned()]);
-    writer.sort();
-    if reader.is_empty() {
-        return Protocol {
-            min_reader_version: 1,
-            min_writer_version: 7,
-            reader_features: None,
-            writer_features: Some(writer),
-        };
-    }
-    Protocol {
-        min_reader_version: 3,
-        min_writer_version: 7,
-        reader_features: Some(reader),
-        writer_features: Some(writer),
-    }
+    Ok(vec![Action::Protocol(Protocol::needed_for(&metadata)?), Action::Metadata(metadata)])
 }
 
 fn check_columns(definition: &TableDefinition) -> Result<(), OpsError> {
@@ -147,28 +91,6 @@ fn exact_names(definition: &TableDefinition) -> Vec<String> {
     definition.partition_columns.iter().filter_map(exact).map(|column| column.name.clone()).collect()
 }
 
-fn holds_wall_clock(column_type: &ColumnType) -> bool {
-    match column_type {
-        ColumnType::TimestampNtz => true,
-        ColumnType::Array(element) => holds_wall_clock(&element.column_type),
-        ColumnType::Map(key, value) => holds_wall_clock(&key.column_type) || holds_wall_clock(&value.column_type),
-        ColumnType::Struct(fields) => fields.iter().any(|field| holds_wall_clock(&field.column_type)),
-        ColumnType::Boolean
-        | ColumnType::Byte
-        | ColumnType::Short
-        | ColumnType::Integer
-        | ColumnType::Long
-        | ColumnType::Float
-        | ColumnType::Double
-        | ColumnType::Decimal { .. }
-        | ColumnType::Date
-        | ColumnType::Timestamp
-        | ColumnType::String
-        | ColumnType::Binary
-        | ColumnType::Other(_) => false,
-    }
-}
-
 fn refuse_unwritten(key: &str, value: &str) -> Result<(), OpsError> {
     let off = value.eq_ignore_ascii_case("false") || value.eq_ignore_ascii_case("none");
     match NOT_WRITTEN.iter().find(|(known, _)| *known == key && !off) {
@@ -186,23 +108,12 @@ fn refuse_unwritten(key: &str, value: &str) -> Result<(), OpsError> {
     }
 }
 
-/// Whether properties may be set on a table of this protocol.
-pub(crate) fn check_properties(set: &BTreeMap<String, String>, protocol: &Protocol) -> Result<(), OpsError> {
-    for (key, value) in set {
+/// Whether properties may be set.
+pub(crate) fn check_properties(set: &BTreeMap<String, String>) -> Result<(), OpsError> {
+    set.iter().try_for_each(|(key, value)| {
         refuse_unwritten(key, value)?;
-        check_value(key, value)?;
-        let needed = SWITCHES.iter().find(|switch| switch.key == key && value.eq_ignore_ascii_case("true"));
-        if let Some(feature) = needed.and_then(|switch| switch.feature)
-            && !protocol.supports(feature)
-        {
-            return Err(OpsError::Unsupported {
-                feature: feature.to_owned(),
-                statement: "setting its property on a table that was created without it",
-                advice: format!("create a table with {key}"),
-            });
-        }
-    }
-    Ok(())
+        check_value(key, value)
+    })
 }
 
 /// Values that would make later commits fail are refused when they are set.

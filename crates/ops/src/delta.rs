@@ -95,16 +95,16 @@ fn metrics(plan: &Plan, added_bytes: u64, removed_bytes: i64) -> BTreeMap<String
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// SET and UNSET of table properties, as one metadata action.
+/// SET and UNSET of table properties, as one metadata action, with the protocol raised where a property needs it.
 ///
 /// # Errors
-/// A property turns on a feature that the table does not have, or its value cannot be used.
+/// A property turns on a feature that is not written here, or its value cannot be used.
 pub fn set_properties(
     snapshot: &Snapshot,
     set: &BTreeMap<String, String>,
     unset: &[String],
 ) -> Result<Statement, OpsError> {
-    crate::create::check_properties(set, snapshot.protocol())?;
+    crate::create::check_properties(set)?;
     let mut metadata: Metadata = snapshot.metadata().clone();
     for (key, value) in set {
         metadata.configuration.set(key, Some(value));
@@ -120,8 +120,9 @@ pub fn set_properties(
         let pairs = serde_json::json!(set).to_string();
         ("SET TBLPROPERTIES", BTreeMap::from([("properties".to_owned(), pairs)]))
     };
+    let upgrade = snapshot.protocol().upgraded_for(&metadata)?.map(Action::Protocol);
     Ok(Statement {
-        actions: vec![Action::Metadata(metadata)],
+        actions: upgrade.into_iter().chain([Action::Metadata(metadata)]).collect(),
         predicates: Vec::new(),
         read_files: Vec::new(),
         operation: operation.to_owned(),

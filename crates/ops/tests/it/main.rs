@@ -1,1 +1,3 @@
 //! Integration tests of `lakebed-ops`.
+
+mod create;
