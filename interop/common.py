@@ -76,6 +76,7 @@ def race_arguments(arguments):
     arguments.add_argument("--start", type=int, required=True, help="first id of this writer's own range; leave room for 1,000,000")
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--rows", type=int, default=3, help="rows per append")
+    arguments.add_argument("--pause-ms", type=int, default=0, metavar="MS", help="longest pause before each attempt")
     arguments.add_argument("--attempts", type=int, default=200, help="refusals in a row after which the writer gives up")
     arguments.add_argument("--ready", metavar="FILE", help="create this file when everything is imported and the table is open")
     arguments.add_argument("--go", metavar="FILE", help="then wait until this file exists (at most 120 s)")
@@ -135,6 +136,11 @@ class Race:
         if self.log and self.log[-1]["outcome"] == "error":
             return False
         return self.committed < self.arguments.commits and self.refusals_in_a_row < self.arguments.attempts
+
+    def pause(self):
+        """Lets the others go first for up to the pause that was asked for."""
+        if self.arguments.pause_ms:
+            time.sleep(self.rng.random() * self.arguments.pause_ms / 1000)
 
     def back_off(self):
         """Waits a little longer after each refusal, at most 50 ms."""

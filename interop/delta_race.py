@@ -62,6 +62,7 @@ def main():
     table = DeltaTable(given.table)
     wait_for_start(given.ready, given.go)
     while race.goes_on():
+        race.pause()
         kind = race.rng.choices(("append", "delete"), (8, 2))[0]
         if kind == "delete" and not race.live:
             kind = "append"

@@ -5,6 +5,7 @@ Prints `{"version", "num_files", "files": [{"path", "size_bytes", "num_rows" (fr
 [{"name", "type", "nullable"}], "table_id", "protocol": {"min_reader_version", "min_writer_version", "reader_features",
 "writer_features"}}`; with `--rows` also `"rows"`, with `--history` also `"history"`: every version that still has a
 commit, oldest first, as `{"version", "operation", "engine"}`. `--no-scan` leaves the rows out, for tables without data files.
+`--each VERSION …` adds `"each"`: the same of every version named, in that order, without the history.
 """
 
 import json
@@ -15,16 +16,8 @@ from common import parser, run
 from delta_table import content, files, properties
 
 
-def main():
-    arguments = parser(__doc__)
-    arguments.add_argument("table")
-    arguments.add_argument("--version", type=int, help="default: the newest")
-    arguments.add_argument("--rows", action="store_true")
-    arguments.add_argument("--no-scan", action="store_true")
-    arguments.add_argument("--history", action="store_true")
-    given = arguments.parse_args()
-
-    table = DeltaTable(given.table, version=given.version)
+def look(table, given):
+    """One version as this script prints it."""
     found = files(table)
     answer = {"version": table.version(), "num_files": len(found), "files": found}
     if not given.no_scan:
@@ -33,7 +26,7 @@ def main():
             del answer["rows"]
     metadata, protocol = table.metadata(), table.protocol()
     fields = [json.loads(field.to_json()) for field in table.schema().fields]
-    answer |= {
+    return answer | {
         "partition_columns": list(metadata.partition_columns),
         "properties": properties(table),
         "schema": [{"name": one["name"], "type": one["type"], "nullable": one["nullable"]} for one in fields],
@@ -45,6 +38,22 @@ def main():
             "writer_features": sorted(map(str, protocol.writer_features or [])),
         },
     }
+
+
+def main():
+    arguments = parser(__doc__)
+    arguments.add_argument("table")
+    arguments.add_argument("--version", type=int, help="default: the newest")
+    arguments.add_argument("--each", type=int, nargs="+", metavar="VERSION", default=[])
+    arguments.add_argument("--rows", action="store_true")
+    arguments.add_argument("--no-scan", action="store_true")
+    arguments.add_argument("--history", action="store_true")
+    given = arguments.parse_args()
+
+    table = DeltaTable(given.table, version=given.version)
+    answer = look(table, given)
+    if given.each:
+        answer["each"] = [look(DeltaTable(given.table, version=one), given) for one in given.each]
     if given.history:
         past = sorted(table.history(), key=lambda one: one["version"])
         keys = {"version": "version", "operation": "operation", "engine": "engineInfo"}

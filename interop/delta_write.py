@@ -48,7 +48,7 @@ class Mixed:
         table = DeltaTable(self.path)
         found = scan(table)
         ids = sorted(found.column("id").to_pylist())
-        writers = sorted(set(found.column("w").to_pylist()))
+        writers = sorted(one for one in set(found.column("w").to_pylist()) if one is not None)
         after = max(ids, default=-1) + 1
         some = sorted(self.rng.sample(ids, min(len(ids), self.rng.randint(1, 4))))
         listed = ", ".join(map(str, some))
@@ -56,14 +56,14 @@ class Mixed:
             table.delete(f"id IN ({listed})")
         elif kind == "update" and ids:
             table.update(predicate=f"id IN ({listed})", updates={"s": f"'u{table.version() + 1}'"})
-        elif kind == "delete_partition" and ids:
+        elif kind == "delete_partition" and writers:
             table.delete(f"w = {self.rng.choice(writers)}")
         elif kind == "config":
             pair = {f"interop.key{self.rng.randint(0, 4)}": str(self.rng.randint(0, 999))}
             table.alter.set_table_properties(pair, raise_if_not_exists=False)
         elif kind == "overwrite":
             write_deltalake(table, batch(list(range(after, after + 8)), self.rng.randint(0, 2)), mode="overwrite")
-        elif kind == "overwrite_partition" and ids:
+        elif kind == "overwrite_partition" and writers:
             writer = self.rng.choice(writers)
             write_deltalake(table, batch(list(range(after, after + 4)), writer), mode="overwrite", predicate=f"w = {writer}")
         else:

@@ -63,6 +63,7 @@ def main():
     dataset = lance.dataset(given.table)
     wait_for_start(given.ready, given.go)
     while race.goes_on():
+        race.pause()
         kind = race.rng.choices(("append", "config", "delete"), (6, 2, 2))[0]
         if kind == "delete" and not race.live:
             kind = "append"

@@ -45,6 +45,13 @@ def config(dataset):
     return dict(sorted(dataset.config().items()))
 
 
+def addresses(dataset):
+    """Fragment, physical position and id of every row, sorted."""
+    table = dataset.to_table(columns=["id"], with_row_address=True)
+    pairs = zip(table.column("_rowaddr").to_pylist(), table.column("id").to_pylist())
+    return sorted([address >> 32, address & 0xFFFFFFFF, one] for address, one in pairs)
+
+
 def content(dataset):
     """Rows of a version in every form that a comparison may want."""
     table = dataset.to_table()

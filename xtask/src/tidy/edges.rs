@@ -59,6 +59,7 @@ const RULES: &[Rule] = &[
     Rule { name: "cli", may: May::Any, pure: false },
     Rule { name: "sim", may: May::Any, pure: false },
     Rule { name: "benches", may: May::Any, pure: false },
+    Rule { name: "interop", may: May::Any, pure: false },
 ];
 
 /// Crates that may not stand anywhere below a pure one.

@@ -1,0 +1,10 @@
+//! lakebed and the real clients on the same tables: each reads what the other wrote, and both write at once.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod checked_in;
+mod delta_ours;
+mod delta_theirs;
+mod lance_ours;
+mod lance_theirs;
+mod races;
+mod support;
