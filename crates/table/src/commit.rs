@@ -32,7 +32,7 @@ impl Place {
         base: Option<(Version, u64)>,
         options: &CommitOptions,
     ) -> Result<Ended, TableError> {
-        let turn = tokio::time::timeout(TURN_WAIT, self.shared.turn.lock()).await.ok();
+        let turn = tokio::time::timeout(TURN_WAIT.min(options.timeout), self.shared.turn.lock()).await.ok();
         let (base, base_known_ms) = base.map_or((None, 0), |(version, known_ms)| (Some(version), known_ms));
         let trust_ms = u64::try_from(options.trust.as_millis()).unwrap_or(u64::MAX);
         let known = base.and_then(|base| self.known_newest(base, base_known_ms));
