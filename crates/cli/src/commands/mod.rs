@@ -14,6 +14,7 @@ mod properties;
 mod rules;
 mod scan;
 mod show;
+mod tags;
 
 use crate::args::{Cli, Command, Global, VersionArgs};
 use crate::clock;

@@ -2,9 +2,10 @@
 
 use crate::args::{Global, ShowArgs};
 use crate::clock;
+use crate::commands::{self, tags};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::{commands, output};
+use crate::output;
 use lakebed_table::{ProtocolSummary, Snapshot, Summary, TableFormat};
 use serde_json::{Map, Value, json};
 
@@ -16,6 +17,9 @@ pub(crate) async fn run(args: ShowArgs, global: &Global) -> Result<Exit, CliErro
         let mut document = document(&summary);
         if args.files {
             document.extend(files_json(&snapshot));
+            if snapshot.format() == TableFormat::Lance {
+                document.insert("tags".to_owned(), Value::Array(tags::list(&**table.store()).await?));
+            }
         }
         output::document(&Value::Object(document))?;
     } else {

@@ -196,6 +196,11 @@ fn a_lance_table_is_created_and_configured() {
     assert_eq!(shown["schema"][0], json!({"name": "id", "type": "int64", "nullable": true}));
     assert_eq!((&shown["fragments"], &shown["indices"]), (&json!([]), &json!([])));
     assert!(shown["protocol"]["writer_flags"].is_u64());
+    assert_eq!(shown["tags"], json!([]));
+    std::fs::create_dir_all(lakebed.path("t.lance/_refs/tags")).unwrap();
+    lakebed.write("t.lance/_refs/tags/first.json", r#"{"branch":null,"version":1,"manifestSize":9,"metadata":{}}"#);
+    let tags = &lakebed.json(&["show", "t.lance", "--files"])["tags"];
+    assert_eq!(*tags, json!([{"name": "first", "version": 1, "branch": null}]));
     let history = lakebed.json(&["history", "t.lance"]);
     assert_eq!((&history[0]["operation"], &history[0]["time_version"]), (&json!("UpdateConfig"), &json!(1)));
     lakebed.write("r.csv", "id,s\n1,a\n");

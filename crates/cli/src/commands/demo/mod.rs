@@ -19,7 +19,7 @@ use lakebed_table::{CommitOptions, NewTable, Table, TableFormat};
 use lakebed_transaction::{Column, ColumnType};
 use model::Contents;
 use race::{Ring, Tally};
-use statement::Statement;
+use statement::{Pick, Statement};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -161,20 +161,21 @@ async fn create(store: &Arc<dyn Store>, format: TableFormat, url: &str, global: 
 fn staged(format: TableFormat) -> Vec<(Statement, Statement)> {
     let set = |value: &str| Statement::Set { key: "demo.staged".to_owned(), value: value.to_owned() };
     match format {
+        // Before each pair that meets stands one that makes sure of rows to meet on.
         TableFormat::Delta => vec![
-            (Statement::Insert { part: 0, ids: vec![-1, -2] }, Statement::DeletePart { part: 0 }),
-            (Statement::Insert { part: 1, ids: vec![-3, -4] }, Statement::Insert { part: 2, ids: vec![-5] }),
+            (Statement::Insert { part: 0, ids: vec![-1, -2] }, Statement::Insert { part: 2, ids: vec![-3, -4] }),
+            (Statement::Insert { part: 0, ids: vec![-5] }, Statement::DeletePart { part: 0 }),
             (Statement::DeletePart { part: 2 }, Statement::DeletePart { part: 2 }),
             (set("theirs"), Statement::Insert { part: 3, ids: vec![-6] }),
             (set("theirs"), set("ours")),
         ],
         TableFormat::Lance => {
             let add = |file: &str| Statement::AddFragment { file: file.to_owned() };
-            let delete = |first| Statement::DeleteRows { nth: 0, first, count: 3 };
+            let delete = |first, count| Statement::DeleteRows { pick: Pick::Newest, first, count };
             vec![
                 (add("staged-1.lance"), add("staged-2.lance")),
-                (delete(0), delete(0)),
-                (Statement::DeleteRows { nth: 0, first: 0, count: statement::FRAGMENT_ROWS }, delete(5)),
+                (delete(0, 3), delete(0, 3)),
+                (delete(0, statement::FRAGMENT_ROWS), delete(5, 3)),
                 (set("theirs"), set("ours")),
             ]
         }

@@ -33,8 +33,29 @@ pub(super) enum Statement {
     Set { key: String, value: String },
     /// Lance: a new fragment.
     AddFragment { file: String },
-    /// Lance: some rows of the nth live fragment go.
-    DeleteRows { nth: u64, first: u64, count: u64 },
+    /// Lance: some rows of one live fragment go.
+    DeleteRows { pick: Pick, first: u64, count: u64 },
+}
+
+/// Which of the live fragments; a retry takes another.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Pick {
+    /// This one, counted round and round from the oldest.
+    Nth(u64),
+    /// The newest.
+    Newest,
+}
+
+impl Pick {
+    /// The place among so many fragments.
+    fn place(self, retry: u64, fragments: usize) -> usize {
+        let fragments = fragments.max(1) as u64;
+        let at = match self {
+            Self::Nth(nth) => nth.wrapping_add(retry) % fragments,
+            Self::Newest => fragments - 1 - retry % fragments,
+        };
+        usize::try_from(at).unwrap_or_default()
+    }
 }
 
 impl Statement {
@@ -49,9 +70,9 @@ impl Statement {
             }
             (TableFormat::Delta, 4) => Self::ReplacePart { part, ids: ids(writer, number, 20) },
             (TableFormat::Lance, 2 | 4 | 6) => {
-                Self::DeleteRows { nth: dice >> 32, first: dice % FRAGMENT_ROWS, count: 7 }
+                Self::DeleteRows { pick: Pick::Nth(dice >> 32), first: dice % FRAGMENT_ROWS, count: 7 }
             }
-            (TableFormat::Lance, 9) => Self::DeleteRows { nth: dice >> 32, first: 0, count: FRAGMENT_ROWS },
+            (TableFormat::Lance, 9) => Self::DeleteRows { pick: Pick::Nth(dice >> 32), first: 0, count: FRAGMENT_ROWS },
             (_, _) => Self::addition(format, writer, number),
         }
     }
@@ -103,8 +124,9 @@ impl Statement {
                 let report = table.append_fragments(vec![fragment], commit).await?;
                 (report, Effect::AddFragment { file: file.clone() })
             }
-            Self::DeleteRows { nth, first, count } => {
-                delete_rows(table, nth.wrapping_add(retry), *first..first.saturating_add(*count), commit).await?
+            Self::DeleteRows { pick, first, count } => {
+                let at = pick.place(retry, table.snapshot().fragments().len());
+                delete_rows(table, at, *first..first.saturating_add(*count), commit).await?
             }
         })
     }
@@ -112,12 +134,11 @@ impl Statement {
 
 async fn delete_rows(
     table: &mut Table,
-    nth: u64,
+    at: usize,
     rows: std::ops::Range<u64>,
     commit: &CommitOptions,
 ) -> Result<(Report, Effect), CliError> {
     let fragments = table.snapshot().fragments();
-    let at = usize::try_from(nth % (fragments.len().max(1) as u64)).unwrap_or_default();
     let Some(fragment) = fragments.get(at) else {
         // Nothing is there yet: no row to delete.
         return Ok((table.delete_rows(BTreeMap::new(), "", commit).await?, Effect::None));
