@@ -1,7 +1,7 @@
 //! Many writers of one table: everybody's commits are there, each once.
 
 use crate::log::{Log, read_log};
-use crate::support::{BOTH, columns, committed, created, ids, isolated, place, sound, try_add};
+use crate::support::{BOTH, add, columns, committed, created, ids, isolated, place, sound, try_add, try_remove};
 use lakebed_storage::{Durability, Store, StoreOptions, open};
 use lakebed_table::{CommitOptions, NewTable, OpenOptions, Table, TableFormat};
 use std::collections::BTreeSet;
@@ -63,6 +63,44 @@ async fn in_memory_nobody_is_lost_and_nobody_is_doubled() {
     for format in BOTH {
         race(place(format), format).await;
     }
+}
+
+/// Writers that all take rows out of one file: each of them meets what the others left of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn deletes_of_one_file_by_many_are_all_there() {
+    for format in BOTH {
+        let store = place(format);
+        let mut table = created(&store, &NewTable::new(format, columns())).await;
+        committed(&add(&mut table, &(1..=48).collect::<Vec<_>>()).await);
+        let read = table.version().get();
+        let writers: Vec<_> = (0..6).map(|writer| tokio::spawn(remove(Arc::clone(&store), writer))).collect();
+        let mut acknowledged = Vec::new();
+        for writer in writers {
+            acknowledged.extend(writer.await.unwrap());
+        }
+        let log = sound(&store, format).await;
+        assert_eq!((log.newest(), log.rows()), (read + 30, 48 - 30), "{format}");
+        for (version, id) in &acknowledged {
+            assert_eq!(log.versions_of(id), vec![*version], "{format}");
+        }
+        if format == TableFormat::Delta {
+            let left = |id: &i64| (id - 1) % 8 >= 5;
+            assert_eq!(ids(&store).await, (1..=48).filter(left).collect::<Vec<_>>());
+        }
+    }
+}
+
+/// Removes five of the eight rows that are this writer's.
+async fn remove(store: Arc<dyn Store>, writer: i64) -> Vec<(u64, String)> {
+    let options = if writer % 2 == 0 { OpenOptions::default() } else { isolated() };
+    let patient = CommitOptions { plannings_max: 10_000, ..CommitOptions::default() };
+    let mut table = Table::open_store(store, &options).await.unwrap();
+    let mut acknowledged = Vec::new();
+    for row in 0..5 {
+        let report = try_remove(&mut table, writer * 8 + row + 1, &patient).await.unwrap();
+        acknowledged.push((committed(&report), report.transaction_id.as_str().to_owned()));
+    }
+    acknowledged
 }
 
 async fn race_on_disk(durability: Durability) {

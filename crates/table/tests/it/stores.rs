@@ -29,6 +29,8 @@ pub(crate) struct Meddled {
     /// Whether log entries cannot be read any more once somebody acted.
     blind: bool,
     acted: AtomicBool,
+    /// Objects with this in their names cannot be put.
+    refused: Option<&'static str>,
     /// How often somebody may still pass between a request and its answer, or before it; then the store stands still.
     passes: AtomicU32,
     stands: AtomicBool,
@@ -43,6 +45,7 @@ impl Meddled {
             answer: None,
             blind: false,
             acted: AtomicBool::new(false),
+            refused: None,
             passes: AtomicU32::new(u32::MAX),
             stands: AtomicBool::new(false),
         }
@@ -82,6 +85,12 @@ impl Meddled {
     /// Goes on for whoever comes next.
     pub(crate) fn release(&self) {
         self.stop_at(u32::MAX);
+    }
+
+    /// Objects with this in their names cannot be put.
+    pub(crate) const fn refusing(mut self, part: &'static str) -> Self {
+        self.refused = Some(part);
+        self
     }
 
     pub(crate) fn shared(self) -> Arc<dyn Store> {
@@ -142,6 +151,10 @@ impl Store for Meddled {
     }
 
     async fn put(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
+        if self.refused.is_some_and(|part| name.contains(part)) {
+            let (root, detail) = (self.root().to_owned(), "no space is left".to_owned());
+            return Err(StoreError::Denied { root, name: name.to_owned(), detail });
+        }
         self.around(self.inner.put(name, bytes)).await
     }
 

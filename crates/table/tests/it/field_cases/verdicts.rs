@@ -97,6 +97,11 @@ async fn case_9_absence_is_no_proof_of_failure() {
         assert_eq!(found, Found::Committed(Version::new(next)), "{format}");
         let log = sound(&store, format).await;
         assert_eq!((log.newest(), log.rows()), (next, 4), "{format}: what the entry names is there");
+        // Who goes on with a fresh handle, or with the one that does not know, follows it.
+        committed(&add(&mut opened(&store).await, &[5]).await);
+        let mut stale = table.clone();
+        stale.refresh().await.unwrap();
+        assert_eq!(stale.version().get(), next + 1, "{format}");
     }
 }
 
