@@ -138,46 +138,61 @@ fn plain(policy: &Value) -> String {
         out.push_str(&output::table(["check", "verdict", "when"], rows));
         out.push('\n');
     }
-    let mut rows: Vec<[String; 4]> = Vec::new();
     let all = list(policy.get("rows").unwrap_or(&Value::Null));
+    let mut pairs: Vec<Pair> = Vec::new();
     for row in &all {
-        let ours = texts(row, "ours");
         for (landed, cell) in row.get("landed").and_then(Value::as_object).into_iter().flatten() {
-            for rule in list(cell.get("when").unwrap_or(&Value::Null)) {
-                rows.push([ours.clone(), landed.clone(), texts(&rule, "verdict"), texts(&rule, "reason")]);
-            }
-            let otherwise = cell.get("otherwise").unwrap_or(&Value::Null);
+            let mut rules = list(cell.get("when").unwrap_or(&Value::Null));
+            let otherwise = cell.get("otherwise").cloned().unwrap_or_default();
             if otherwise.get("verdict").and_then(Value::as_str) != Some(Verdict::Compatible.name()) {
-                rows.push([ours.clone(), landed.clone(), texts(otherwise, "verdict"), texts(otherwise, "reason")]);
+                rules.push(otherwise);
+            }
+            let rules: Vec<_> = rules.iter().map(|rule| (texts(rule, "verdict"), texts(rule, "reason"))).collect();
+            if !rules.is_empty() {
+                pairs.push(Pair { ours: vec![texts(row, "ours")], landed: vec![landed.clone()], rules });
             }
         }
     }
-    out.push_str(
-        "Then by what ours does and what landed; the first line that holds decides, and no line means compatible:\n",
-    );
-    out.push_str(&output::table(["ours", "landed", "verdict", "when"], grouped(rows, all.len())));
+    let rows = joined(pairs).into_iter().flat_map(|pair| pair.lines(all.len()));
+    out.push_str("Then by what ours does and what landed: the first that holds decides; where none does, the pair is compatible.\n");
+    out.push_str(&output::table(["ours", "landed", "verdict", "when"], rows));
     out
 }
 
-/// Joins lines that are alike but for what landed, then those that are alike but for ours, keeping the order of conditions.
-fn grouped(rows: Vec<[String; 4]>, kinds: usize) -> Vec<[String; 4]> {
-    let mut out = joined(joined(rows, 1), 0);
-    for cell in out.iter_mut().flat_map(|[ours, landed, _, _]| [ours, landed]) {
-        if cell.split(", ").count() == kinds {
-            "anything".clone_into(cell);
+/// Pairs of kinds about which the same rules decide, in order: verdict and condition.
+struct Pair {
+    ours: Vec<String>,
+    landed: Vec<String>,
+    rules: Vec<(String, String)>,
+}
+
+impl Pair {
+    /// A line for each rule; the kinds stand in the first.
+    fn lines(self, kinds: usize) -> Vec<[String; 4]> {
+        let names = |names: &[String]| if names.len() == kinds { "anything".to_owned() } else { names.join(", ") };
+        let mut heads = Some((names(&self.ours), names(&self.landed)));
+        let line = |(verdict, when)| {
+            let (ours, landed) = heads.take().unwrap_or_default();
+            [ours, landed, verdict, when]
+        };
+        self.rules.into_iter().map(line).collect()
+    }
+}
+
+/// Joins pairs with the same rules: first over what landed, then over ours.
+fn joined(pairs: Vec<Pair>) -> Vec<Pair> {
+    let mut by_ours: Vec<Pair> = Vec::new();
+    for pair in pairs {
+        match by_ours.iter_mut().find(|known| known.ours == pair.ours && known.rules == pair.rules) {
+            Some(known) => known.landed.extend(pair.landed),
+            None => by_ours.push(pair),
         }
     }
-    out
-}
-
-/// Joins lines that differ in one cell only.
-fn joined(rows: Vec<[String; 4]>, cell: usize) -> Vec<[String; 4]> {
-    let mut out: Vec<[String; 4]> = Vec::new();
-    for row in rows {
-        let alike = out.iter_mut().find(|known| (0..4).filter(|at| *at != cell).all(|at| known.get(at) == row.get(at)));
-        match (alike.and_then(|known| known.get_mut(cell)), row.get(cell)) {
-            (Some(known), Some(more)) => known.push_str(&format!(", {more}")),
-            (_, _) => out.push(row),
+    let mut out: Vec<Pair> = Vec::new();
+    for pair in by_ours {
+        match out.iter_mut().find(|known| known.landed == pair.landed && known.rules == pair.rules) {
+            Some(known) => known.ours.extend(pair.ours),
+            None => out.push(pair),
         }
     }
     out
