@@ -8,6 +8,7 @@ impl<F: Format> Commit<F> {
     /// Reads what stands at the name. From here on the entry is in doubt until that read says whose it is.
     pub(crate) fn confirm(&mut self, attempt: Attempt, said: String) -> Step {
         self.doubt = Some((attempt.at, said));
+        self.unsettled = true;
         let request = Request::Get(attempt.name.clone());
         self.ask(State::Confirming(attempt), vec![request])
     }

@@ -1,23 +1,63 @@
 //! An entry whose create was answered after the deadline: does it stand in the history, or in a number that a cleanup freed?
 
-use crate::machine::{Attempt, State};
+use crate::machine::{Attempt, Purpose, State};
 use crate::{Commit, EntryRef, Format, Request, Step};
+use lakebed_naming::Version;
+
+/// How an entry stands to those above it.
+enum Standing {
+    /// In the history: every version from it to the newest is there, none written before it.
+    Within,
+    /// In a number that was used, aged and freed: something above it was written before it.
+    Stray,
+    /// Not to be told: it is gone, or some version between it and the newest is.
+    Untold,
+}
 
 impl<F: Format> Commit<F> {
-    /// The log was listed after a late answer. Ours is in the history when nothing newer is there, or when the entry right
-    /// above it was written after it, hence on it. Otherwise the number had been used, aged and freed while we slept, and
-    /// what stands above was not built on ours: ours is taken out again.
+    /// The log was listed after a late answer. Ours is in the history when nothing newer is there, or when everything above
+    /// it was written after it, hence on it. Where something above it is older, the number had been used, aged and freed while we slept,
+    /// and what stands above was not built on ours: ours is taken out again. Where that cannot be told any more, ours may have been
+    /// part of the history before a cleanup passed, so that nothing is certain.
     pub(crate) fn late_listed(&mut self, attempt: Attempt, entries: &[EntryRef]) -> Step {
-        let Some(next) = entries.iter().filter(|entry| entry.version > attempt.at).min_by_key(|entry| entry.version)
-        else {
-            return self.committed(attempt.at);
-        };
-        let ours_ms = entries.iter().find(|entry| entry.version == attempt.at).map(|entry| entry.modified_ms);
-        let follows = Some(next.version) == attempt.at.next() && ours_ms.is_some_and(|ours| next.modified_ms >= ours);
-        if follows {
-            return self.committed(attempt.at);
+        match standing(attempt.at, entries) {
+            Standing::Within => self.committed(attempt.at),
+            Standing::Stray => {
+                let request = Request::Delete(attempt.name.clone());
+                self.ask(State::Withdrawing(attempt), vec![request])
+            }
+            Standing::Untold => {
+                let said = "the create was answered late, and a cleanup has passed over what it became".to_owned();
+                self.unknown(attempt.at, said)
+            }
         }
-        let request = Request::Delete(attempt.name.clone());
-        self.ask(State::Withdrawing, vec![request])
     }
+
+    /// Ours was taken out of a freed number. Where every create of it was plainly answered it is nowhere now; otherwise another
+    /// put of it may have been part of the history, or may land again.
+    pub(crate) fn withdrawn(&mut self, attempt: Attempt, now_ms: u64) -> Step {
+        if self.unsettled {
+            let said = "a create was not answered, and a later one filled a number that a cleanup had freed".to_owned();
+            return self.unknown(attempt.at, said);
+        }
+        self.doubt = None;
+        self.list(Purpose::Window, now_ms)
+    }
+}
+
+fn standing(at: Version, entries: &[EntryRef]) -> Standing {
+    let Some(ours) = entries.iter().find(|entry| entry.version == at) else { return Standing::Untold };
+    let mut above: Vec<&EntryRef> = entries.iter().filter(|entry| entry.version > at).collect();
+    above.sort_unstable_by_key(|entry| entry.version);
+    if above.iter().any(|entry| entry.modified_ms < ours.modified_ms) {
+        return Standing::Stray;
+    }
+    let mut next = at.next();
+    for entry in above {
+        if next != Some(entry.version) {
+            return Standing::Untold;
+        }
+        next = entry.version.next();
+    }
+    Standing::Within
 }

@@ -44,6 +44,8 @@ pub struct Commit<F: Format> {
     repeats: u32,
     /// An entry of ours that the log may hold: its version, and what the store said last.
     pub(crate) doubt: Option<(Version, String)>,
+    /// A create of the entry at hand was not plainly answered, so that another of its puts may land, or have landed.
+    pub(crate) unsettled: bool,
     /// Landed entries that the caller already holds, above the base and without a gap.
     seeds: BTreeMap<Version, Bytes>,
     /// The bytes of the entries that ours was rebased over, ascending.
@@ -100,7 +102,7 @@ pub(crate) enum State {
         needs: Vec<ObjectName>,
     },
     /// Taking our entry back out of a number that a cleanup had freed.
-    Withdrawing,
+    Withdrawing(Attempt),
 }
 
 /// What a listing is for.
@@ -128,6 +130,7 @@ impl<F: Format> Commit<F> {
             failures: 0,
             repeats: 0,
             doubt: None,
+            unsettled: false,
             seeds: BTreeMap::new(),
             followed: Vec::new(),
             known_bytes: BTreeMap::new(),
@@ -240,7 +243,7 @@ impl<F: Format> Commit<F> {
     pub fn answer(&mut self, answers: Vec<Answer>, now_ms: u64) -> Step {
         if self.paused {
             self.paused = false;
-            return Step::Ask(self.asked.clone());
+            return self.resume(now_ms);
         }
         let mut given = answers.into_iter();
         let asked = std::mem::take(&mut self.asked);
@@ -262,10 +265,7 @@ impl<F: Format> Commit<F> {
             State::Creating(attempt) => self.created(attempt, answers, now_ms),
             State::Confirming(attempt) => self.confirmed(attempt, answers, now_ms),
             State::Identifying { attempt, bytes, needs } => self.identified(attempt, bytes, &needs, answers, now_ms),
-            State::Withdrawing => {
-                self.doubt = None;
-                self.list(Purpose::Window, now_ms)
-            }
+            State::Withdrawing(attempt) => self.withdrawn(attempt, now_ms),
         }
     }
 
@@ -323,6 +323,16 @@ impl<F: Format> Commit<F> {
 
     pub(crate) const fn progressed(&mut self) {
         self.repeats = 0;
+    }
+
+    /// After a pause: the same requests. Only an entry that certainly is not in the log is not offered any more once the
+    /// snapshot may no longer be the newest.
+    fn resume(&mut self, now_ms: u64) -> Step {
+        let stale = now_ms > self.freshness.until_ms && matches!(self.state, State::Creating(_));
+        if stale && self.doubt.is_none() {
+            return self.list(Purpose::Window, now_ms);
+        }
+        Step::Ask(self.asked.clone())
     }
 
     fn pause(&mut self, requests: Vec<Request>, after_ms: u64, tries: u32, now_ms: u64) -> Step {

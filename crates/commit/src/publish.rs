@@ -46,6 +46,7 @@ impl<F: Format> Commit<F> {
 
     pub(crate) fn create(&mut self, attempt: Attempt) -> Step {
         self.attempts += 1;
+        self.unsettled = false;
         self.offered = Some(attempt.entry.clone());
         let request = Request::Create(attempt.name.clone(), attempt.entry.clone());
         self.ask(State::Creating(attempt), vec![request])

@@ -31,7 +31,7 @@ fn a_version_written_on_ours_after_it_proves_ours() {
 
 #[test]
 fn a_freed_number_is_withdrawn_and_nothing_is_committed() {
-    for entries in [&[(8, 90_000), (9, 5_000), (10, 6_000)][..], &[(8, 90_000), (12, 95_000)][..]] {
+    for entries in [&[(8, 90_000), (9, 5_000), (10, 6_000)][..], &[(8, 90_000), (12, 5_000)][..]] {
         let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
         let _ = machine.start(0);
         let _ = machine.answer(vec![Answer::Created], 90_000);
@@ -64,4 +64,52 @@ fn a_late_create_whose_log_cannot_be_listed_is_unknown() {
         step = machine.answer(answers, now_ms);
     }
     assert!(matches!(ended(step), Ok(Outcome::Unknown { tried, .. }) if tried == Version::new(8)));
+}
+
+#[test]
+fn two_sleepers_in_a_row_do_not_prove_each_other() {
+    // 8 and 9 were both freed and both filled by processes that slept; 10 is what is left of the history.
+    let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
+    let _ = machine.start(0);
+    let _ = machine.answer(vec![Answer::Created], 90_000);
+    let _ = asked(machine.answer(vec![names(&[(8, 90_000), (9, 90_001), (10, 5_000)])], 90_002));
+    let withdraw = asked(machine.answer(vec![names(&[])], 90_003));
+    assert_eq!(withdraw, vec![Request::Delete(name(8))]);
+}
+
+#[test]
+fn an_entry_that_a_cleanup_has_passed_over_is_unknown() {
+    // Ours landed and was built on, and then it or its successors aged while we slept. It must not be offered again.
+    for entries in [&[(12, 95_000)][..], &[(8, 90_000), (12, 95_000)][..]] {
+        let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
+        let _ = machine.start(0);
+        let _ = machine.answer(vec![Answer::Created], 200_000);
+        let outcome = ended(machine.answer(vec![names(entries)], 200_001));
+        assert!(matches!(outcome, Ok(Outcome::Unknown { tried, .. }) if tried == Version::new(8)), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_withdrawn_entry_of_which_another_put_went_unanswered_is_unknown() {
+    let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
+    let _ = machine.start(0);
+    let _ = asked(machine.answer(vec![Answer::Unknown("timed out".into())], 10));
+    let _ = asked(machine.answer(vec![Answer::Absent], 20));
+    let again = asked(machine.answer(vec![Answer::Elapsed], 30));
+    assert!(matches!(again.as_slice(), [Request::Create(..)]));
+    let _ = asked(machine.answer(vec![Answer::Created], 90_000));
+    let withdraw = asked(machine.answer(vec![names(&[(8, 90_000), (12, 5_000)])], 90_001));
+    assert_eq!(withdraw, vec![Request::Delete(name(8))]);
+    let outcome = ended(machine.answer(vec![Answer::Deleted], 90_002));
+    assert!(matches!(outcome, Ok(Outcome::Unknown { tried, .. }) if tried == Version::new(8)), "{outcome:?}");
+}
+
+#[test]
+fn an_entry_that_was_turned_away_is_not_offered_on_a_stale_snapshot() {
+    let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
+    let _ = machine.start(0);
+    let wait = asked(machine.answer(vec![Answer::NotNow { after_ms: 5 }], 10));
+    assert!(matches!(wait.as_slice(), [Request::Wait { .. }]));
+    let next = asked(machine.answer(vec![Answer::Elapsed], 90_000));
+    assert!(matches!(next.as_slice(), [Request::List { .. }]), "{next:?}");
 }
