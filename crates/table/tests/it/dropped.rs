@@ -6,7 +6,7 @@ use crate::support::{
     try_remove, unique_id,
 };
 use lakebed_storage::Store;
-use lakebed_table::{NewTable, Report, Table, TableError};
+use lakebed_table::{NewTable, OpenOptions, Report, Table, TableError};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -47,14 +47,15 @@ async fn a_dropped_append_landed_or_did_not() {
             for place in 0..PLACES_MAX {
                 let (store, mut rival) = three_rows(format).await;
                 let (halts, through) = halting(&store);
-                let mut table = opened(&through).await;
+                let mut table = shared(&through).await;
+                let mut neighbour = shared(&through).await;
                 let id = unique_id();
                 let prepared = prepared_add(&table, id, 10).await;
                 if contended {
                     committed(&add(&mut rival, &[4]).await);
                 }
                 let before = sound(&store, format).await;
-                let ended = dropped_at(&halts, place, table.commit_prepared(prepared, &once())).await;
+                let ended = dropped_at(&halts, place, table.commit_prepared(prepared.clone(), &once())).await;
                 let what = format!("{format}, contended {contended}, at place {place}");
                 let log = sound(&store, format).await;
                 let landed = log.versions_of(&id.to_string());
@@ -67,6 +68,13 @@ async fn a_dropped_append_landed_or_did_not() {
                     landed_unseen += landed.len();
                 }
                 goes_on(&store, &mut table, &what).await;
+                committed(&add(&mut neighbour, &[102]).await);
+                // Whoever gives it again is told where it landed, or lands it; it is there once.
+                let again = opened(&store).await.commit_prepared(prepared, &once()).await.unwrap();
+                let log = sound(&store, format).await;
+                assert_eq!(log.versions_of(&id.to_string()), vec![committed(&again)], "{what}");
+                assert!(landed.is_empty() || landed == vec![committed(&again)], "{what}: {landed:?}");
+                assert_eq!(log.rows(), before.rows() + 3 + 10, "{what}");
                 if done {
                     break;
                 }
@@ -75,6 +83,11 @@ async fn a_dropped_append_landed_or_did_not() {
             assert!(landed_unseen > 0, "{format}: it was never dropped between the create and its answer");
         }
     }
+}
+
+/// A handle that shares what it knows with the others on this store.
+async fn shared(store: &Arc<dyn Store>) -> Table {
+    Table::open_store(Arc::clone(store), &OpenOptions::default()).await.unwrap()
 }
 
 /// A fresh handle and the one whose future was dropped both commit after it.
