@@ -80,7 +80,10 @@ impl Table {
             root: self.place.store.root().to_owned(),
             problem: match times.first() {
                 Some((oldest, ms)) => {
-                    format!("no version is as old as that; version {oldest} of {ms} ms since 1970 is the oldest")
+                    format!(
+                        "no version is as old as that; the oldest is version {oldest} of {}",
+                        lakebed_sql::print_timestamp(ms.saturating_mul(1_000))
+                    )
                 }
                 None => "there is no version".to_owned(),
             },
