@@ -6,6 +6,7 @@
     delete TABLE --where SQL
     config TABLE KEY=VALUE …
     checkpoint TABLE                                              a checkpoint is no commit
+    tend TABLE                           an update, a merge, a compaction, a checkpoint, a vacuum of all that is unused
     mixed TABLE --commits N --seed S     creates the table if there is none (which counts as a commit)
 
 Prints `{"commits": [{"version", "operation", "num_rows", "rows_hash", "num_files", "properties"}], "version",
@@ -83,7 +84,7 @@ def commands():
     """The command line."""
     arguments = parser(__doc__)
     group = arguments.add_subparsers(dest="command", required=True)
-    by_name = {name: group.add_parser(name) for name in ("create", "append", "overwrite", "delete", "config", "checkpoint", "mixed")}
+    by_name = {name: group.add_parser(name) for name in ("create", "append", "overwrite", "delete", "config", "checkpoint", "tend", "mixed")}
     for name, one in by_name.items():
         one.add_argument("table")
         if name in ("append", "overwrite"):
@@ -100,12 +101,30 @@ def commands():
     return arguments
 
 
+def tend(path):
+    """What a table's keeper does with it; the state after each step."""
+    table = DeltaTable(path)
+    ids = sorted(scan(table).column("id").to_pylist())
+    table.update(predicate=f"id = {ids[0]}", updates={"s": "'updated'"})
+    commits = [state(path, DeltaTable(path))]
+    found = table.merge(batch([ids[-1], ids[-1] + 1], 1), predicate="t.id = s.id", source_alias="s", target_alias="t")
+    found.when_matched_update_all().when_not_matched_insert_all().execute()
+    commits.append(state(path, DeltaTable(path)))
+    table.optimize.compact()
+    commits.append(state(path, DeltaTable(path)))
+    table.create_checkpoint()
+    table.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False)
+    return commits + [state(path, DeltaTable(path))]
+
+
 def write(given):
     """Carries out one command; answers the commits."""
     if given.command == "mixed":
         return Mixed(given.table, given.seed).run(given.commits)
     if given.command == "create":
         return [state(given.table, create(given.table, not given.unpartitioned, key_values(given.property)))]
+    if given.command == "tend":
+        return tend(given.table)
     table = DeltaTable(given.table)
     if given.command == "checkpoint":
         table.create_checkpoint()

@@ -4,21 +4,21 @@ Prints `{"version", "num_rows", "ids" (sorted), "rows_hash" (of the sorted rows)
 "num_deletions"}], "config", "schema": [{"name", "type", "nullable"}], "stable_row_ids", "data_storage_version"}`; with
 `--rows` also `"rows"`, with `--history` also `"history"`: every version, oldest first, as `{"version", "operation",
 "read_version", "uuid"}`, where the last three are null if pylance cannot read the transaction. `--addresses` adds
-`"addresses"`: `[fragment id, physical position, id]` of every row, sorted. `--each VERSION …` adds `"each"`: the same of
+`"addresses"`: `[fragment id, physical position, id]` of every row, sorted, and `"row_ids"`, sorted too. `--each VERSION …` adds `"each"`: the same of
 every version named, in that order, without the history.
 """
 
 import lance
 
 from common import parser, run
-from lance_table import addresses, config, content, fragments
+from lance_table import addresses, config, content, fragments, row_ids
 
 
 def past(dataset, version):
     """One version of the history."""
     try:
         transaction = dataset.read_transaction(version)
-    except (OSError, ValueError, RuntimeError):
+    except (OSError, ValueError, RuntimeError, TypeError):
         transaction = None
     if transaction is None:
         return {"version": version, "operation": None, "read_version": None, "uuid": None}
@@ -33,7 +33,7 @@ def look(dataset, given):
     if not given.rows:
         del answer["rows"]
     if given.addresses:
-        answer["addresses"] = addresses(dataset)
+        answer |= {"addresses": addresses(dataset), "row_ids": row_ids(dataset)}
     return answer | {
         "fragments": fragments(dataset),
         "config": config(dataset),

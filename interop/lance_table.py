@@ -29,7 +29,7 @@ def operation(dataset, version):
     """The name of the operation that made a version; None where pylance cannot read its transaction."""
     try:
         transaction = dataset.read_transaction(version)
-    except (OSError, ValueError, RuntimeError):
+    except (OSError, ValueError, RuntimeError, TypeError):
         return None
     return type(transaction.operation).__name__ if transaction is not None else None
 
@@ -50,6 +50,11 @@ def addresses(dataset):
     table = dataset.to_table(columns=["id"], with_row_address=True)
     pairs = zip(table.column("_rowaddr").to_pylist(), table.column("id").to_pylist())
     return sorted([address >> 32, address & 0xFFFFFFFF, one] for address, one in pairs)
+
+
+def row_ids(dataset):
+    """The row id of every row, sorted."""
+    return sorted(dataset.to_table(columns=[], with_row_id=True).column("_rowid").to_pylist())
 
 
 def content(dataset):

@@ -5,6 +5,7 @@
     overwrite TABLE --rows N --start ID
     delete TABLE --where SQL
     config TABLE [KEY=VALUE …] [--remove KEY …]
+    tend TABLE                           an update, a merge, an index, a compaction, a cleanup of old versions
     mixed TABLE --commits N --seed S     creates the table if there is none (which counts as a commit)
 
 Prints `{"commits": [{"version", "operation", "num_rows", "rows_hash", "fragments", "config"}], "version", "num_rows",
@@ -72,7 +73,7 @@ def commands():
     """The command line."""
     arguments = parser(__doc__)
     group = arguments.add_subparsers(dest="command", required=True)
-    by_name = {name: group.add_parser(name) for name in ("create", "append", "overwrite", "delete", "config", "mixed")}
+    by_name = {name: group.add_parser(name) for name in ("create", "append", "overwrite", "delete", "config", "tend", "mixed")}
     for name, one in by_name.items():
         one.add_argument("table")
         if name in ("create", "append", "overwrite"):
@@ -88,6 +89,24 @@ def commands():
     return arguments
 
 
+def tend(path):
+    """What a table's keeper does with it; the state after each step, the last of which commits nothing."""
+    dataset = lance.dataset(path)
+    ids = sorted(dataset.to_table(columns=["id"]).column("id").to_pylist())
+    dataset.update({"s": "'updated'"}, where=f"id = {ids[0]}")
+    commits = [state(dataset)]
+    merged = batch([ids[-1], ids[-1] + 1])
+    dataset.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(merged)
+    commits.append(state(dataset))
+    dataset.create_scalar_index("id", "BTREE")
+    commits.append(state(dataset))
+    dataset.optimize.compact_files()
+    commits.append(state(dataset))
+    dataset.cleanup_old_versions(retain_versions=1, delete_unverified=True)
+    dataset.validate()
+    return commits
+
+
 def write(given):
     """Carries out one command; answers the commits."""
     if given.command == "mixed":
@@ -96,6 +115,8 @@ def write(given):
         rows = batch(list(range(given.start, given.start + given.rows)))
         options = {"enable_v2_manifest_paths": not given.v1_names, "enable_stable_row_ids": given.stable_row_ids}
         return [state(lance.write_dataset(rows, given.table, mode="create", **options))]
+    if given.command == "tend":
+        return tend(given.table)
     dataset = lance.dataset(given.table)
     if given.command in ("append", "overwrite"):
         rows = batch(list(range(given.start, given.start + given.rows)))

@@ -269,6 +269,25 @@ async fn theirs_on_top(python: &Python, series: &mut Series, path: &Path) {
     assert_eq!(printed(&document["rows"]), expected);
 }
 
+/// deltalake updates, merges, compacts and removes every file that no version names: all rows must still be there.
+async fn tended(python: &Python, series: &mut Series, path: &Path) {
+    let document = python.on("delta_write.py", &["tend"], path, &[""; 0]).await;
+    assert!(series.table.refresh().await.unwrap());
+    let rows = printed(&document["rows"]);
+    let theirs = list(&document["commits"]).last().unwrap();
+    for table in [&series.table, &open(path).await] {
+        let summary = table.snapshot().summary().unwrap();
+        assert_eq!(theirs["version"].as_u64(), Some(table.version().get()));
+        assert_eq!(theirs["num_files"].as_u64(), Some(summary.num_files));
+        assert_eq!(texts(&theirs["properties"]), summary.properties);
+        assert_eq!(scan(table, table.snapshot()).await, rows);
+    }
+    let _ = committed(&series.table.delete("w IS NULL", &plainly()).await.unwrap());
+    let left: Rows = rows.into_iter().filter(|(_, (_, w))| w.is_some()).collect();
+    let document = python.on("delta_read.py", &[], path, &["--rows"]).await;
+    assert_eq!(printed(&document["rows"]), left);
+}
+
 async fn fifty_commits(partitioned: bool, seed: u64) {
     let Some(python) = Python::find() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -279,6 +298,7 @@ async fn fifty_commits(partitioned: bool, seed: u64) {
     every_version(&python, &path, &series.states).await;
     from_the_checkpoint_alone(&python, &path, &series.rows, &series.properties).await;
     theirs_on_top(&python, &mut series, &path).await;
+    tended(&python, &mut series, &path).await;
 }
 
 #[tokio::test]

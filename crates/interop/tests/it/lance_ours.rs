@@ -1,6 +1,6 @@
 //! What this program commits to Lance tables, read by pylance.
 
-use crate::support::lance::{Model, Written, create, fragment_ids, same_version, write};
+use crate::support::lance::{Model, Written, create, fragment_ids, same_version, tended, write};
 use crate::support::{Python, Random, Texts, arguments, committed, list, names, open, plainly, texts};
 use lakebed_lance::transaction::{Head, Transaction, append, overwrite};
 use lakebed_naming::{Uuid, Version};
@@ -266,4 +266,5 @@ async fn pylance_reads_fifty_commits_of_ours_and_goes_on() {
     for row in list(&document["rows"]) {
         assert!(rows.contains(row), "row {row}");
     }
+    tended(&python, &path, &mut series.table, 700_000).await;
 }

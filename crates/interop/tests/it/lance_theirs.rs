@@ -1,6 +1,6 @@
 //! What pylance commits to Lance tables, read by this program, which then goes on.
 
-use crate::support::lance::{same_version, write};
+use crate::support::lance::{distinct_row_ids, same_version, tended, write};
 use crate::support::{Python, Texts, arguments, committed, integers, list, open, plainly};
 use lakebed_table::{Table, VersionSpec};
 use lakebed_transaction::RowSet;
@@ -96,6 +96,7 @@ async fn we_read_fifty_commits_of_pylance_and_go_on() {
     }
     assert_eq!(integers(&read["ids"]).len() as u64, table.snapshot().summary().unwrap().num_rows.unwrap());
     go_on(&python, &path, &mut table, 500_000).await;
+    tended(&python, &path, &mut table, 600_000).await;
 }
 
 #[tokio::test]
@@ -109,6 +110,7 @@ async fn we_go_on_where_pylance_named_manifests_the_old_way() {
     assert_eq!(table.version().get(), 2);
     go_on(&python, &path, &mut table, 1_000).await;
     assert!(path.join("_versions/7.manifest").is_file(), "the old names are kept");
+    tended(&python, &path, &mut table, 2_000).await;
 }
 
 #[tokio::test]
@@ -124,4 +126,6 @@ async fn we_go_on_where_pylance_gave_stable_row_ids() {
     go_on(&python, &path, &mut table, 1_000).await;
     let (read, _) = addresses(&python, &path).await;
     assert_eq!(read["stable_row_ids"], true);
+    distinct_row_ids(&read);
+    tended(&python, &path, &mut table, 2_000).await;
 }

@@ -12,8 +12,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 const WRITERS: usize = 4;
-/// The longest pause between two commits of a writer of ours, and of theirs, who are slow enough without: nobody is done before the others begin.
-const PAUSES_MS_MAX: (u64, u64) = (250, 0);
+/// The longest pause between two commits of a writer of ours, and of theirs: nobody is done before the others begin.
+const PAUSES_MS_MAX: (u64, u64) = (300, 120);
 /// Commits of each writer of ours: with those of deltalake 100 in all.
 const OURS: usize = 17;
 /// Commits of each of the two deltalake writers.

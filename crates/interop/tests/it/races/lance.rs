@@ -1,7 +1,7 @@
 //! Four writers of ours and two pylance processes on one Lance table.
 
 use super::writer::{Attempt, Clients, REFUSALS_MAX, Told, by_version, live_ids, set_texts, summary};
-use crate::support::lance::{Written, create, fragment_ids, same_version, write};
+use crate::support::lance::{Written, create, distinct_row_ids, fragment_ids, same_version, write};
 use crate::support::{Python, Random, Texts, committed, list, open, plainly, texts};
 use lakebed_table::Table;
 use lakebed_transaction::RowSet;
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 const WRITERS: usize = 4;
-/// The longest pause between two commits of a writer of ours, and of theirs, who are as fast: nobody is done before the others begin.
+/// The longest pause between two commits of a writer of ours, and of theirs: nobody is done before the others begin.
 const PAUSES_MS_MAX: (u64, u64) = (80, 80);
 /// Commits of each writer of ours: with those of pylance 200 in all.
 const OURS: usize = 35;
@@ -141,7 +141,9 @@ async fn prepare(python: &Python, path: &Path, run: u64) -> (Vec<Writer>, Vec<i6
         let report = table.append_fragments(vec![base.fragment.clone()], &plainly()).await.unwrap();
         (base.path, committed(&report) + 1)
     } else {
-        python.on("lance_write.py", &["create"], path, &["--rows", &rows.to_string()]).await;
+        // With the old names, or with stable row ids.
+        let kind = if run % 4 == 1 { "--v1-names" } else { "--stable-row-ids" };
+        python.on("lance_write.py", &["create"], path, &["--rows", &rows.to_string(), kind]).await;
         (fragment_ids(open(path).await.snapshot()).into_keys().next().unwrap(), 2)
     };
     let mut files = write(python, path, WRITERS * FILES, 4, 50_000).await;
@@ -173,7 +175,7 @@ async fn audit(python: &Python, path: &Path, base: Vec<i64>, first: u64, attempt
     let versions: Vec<u64> = told.keys().copied().collect();
     assert_eq!(versions, (first..first + told.len() as u64).collect::<Vec<_>>(), "the versions are contiguous");
 
-    let read = python.on("lance_read.py", &[], path, &["--rows", "--history"]).await;
+    let read = python.on("lance_read.py", &[], path, &["--rows", "--addresses", "--history"]).await;
     let history = list(&read["history"]);
     let past: BTreeMap<u64, &str> =
         history.iter().map(|one| (one["version"].as_u64().unwrap(), one["uuid"].as_str().unwrap())).collect();
@@ -195,6 +197,7 @@ async fn audit(python: &Python, path: &Path, base: Vec<i64>, first: u64, attempt
     let rows: serde_json::Value = live.iter().map(|id| serde_json::json!([id, format!("s{id}")])).collect();
     assert_eq!(read["rows"], rows, "every row exactly once");
     assert_eq!(texts(&read["config"]), set_texts(&Texts::new(), &told));
+    distinct_row_ids(&read);
     same_version(open(path).await.snapshot(), &read);
 }
 

@@ -135,3 +135,32 @@ pub(crate) fn same_version(snapshot: &Snapshot, printed: &Value) {
     assert_eq!(printed["fragments"], fragments(snapshot), "fragments of version {version}");
     assert_eq!(super::texts(&printed["config"]), summary.properties, "config of version {version}");
 }
+
+/// Lets pylance update, merge, index, compact and clean up a table that we committed to, reads what that left, and commits
+/// once more: every row must still be there, and no row id twice.
+pub(crate) async fn tended(python: &Python, path: &Path, table: &mut Table, start: i64) {
+    let tended = python.on("lance_write.py", &["tend"], path, &[""; 0]).await;
+    assert!(table.refresh().await.unwrap());
+    same_version(table.snapshot(), list(&tended["commits"]).last().unwrap());
+    let summary = table.snapshot().summary().unwrap();
+    assert_eq!((summary.num_files, summary.num_deleted_rows), (1, Some(0)), "pylance joined all fragments");
+    assert_eq!(table.snapshot().indices().iter().filter(|index| index.name == "id_idx").count(), 1);
+
+    let file = write(python, path, 1, 3, start).await.remove(0);
+    let _ = committed(&table.append_fragments(vec![file.fragment], &plainly()).await.unwrap());
+    let read = python.on("lance_read.py", &[], path, &["--rows", "--addresses"]).await;
+    same_version(table.snapshot(), &read);
+    let mut rows: Vec<Value> = list(&tended["rows"]).to_vec();
+    rows.extend(file.ids.iter().map(|id| serde_json::json!([id, format!("s{id}")])));
+    rows.sort_by_key(|row| row[0].as_i64());
+    assert_eq!(list(&read["rows"]), rows);
+    distinct_row_ids(&read);
+}
+
+/// No two rows that pylance printed have the same row id.
+#[track_caller]
+pub(crate) fn distinct_row_ids(read: &Value) {
+    let ids = integers(&read["row_ids"]);
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
+    assert_eq!(read["num_rows"].as_u64(), Some(ids.len() as u64));
+}
