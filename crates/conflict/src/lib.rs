@@ -6,13 +6,17 @@
 //!
 //! - [`Policy`], [`Cell`], [`Check`]: the engine;
 //! - [`lance`]: Lance's own rules, and the facts that only Lance has;
+//! - [`delta`]: Delta's rules at its isolation levels, and the facts that only Delta has;
+//! - [`maxcompute`]: MaxCompute's matrix, for tables of either format;
 //! - [`eval`]: expressions over one row of scalars, for checks that compare predicates with values;
-//! - [`delta`]: Delta's rules at its isolation levels, and the facts that only Delta has.
+//! - [`predicate`]: whether a predicate may select rows of a file, and whether two predicates may select one row.
 
 pub mod delta;
 pub mod eval;
 pub mod lance;
 mod markdown;
+pub mod maxcompute;
 mod policy;
+pub mod predicate;
 
 pub use policy::{Cell, Check, Policy, Row};

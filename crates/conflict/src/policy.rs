@@ -107,16 +107,16 @@ impl<F: 'static, const N: usize> Policy<F, N> {
             return judgement;
         }
         let Some(cell) = self.rows.get(ours.0).and_then(|row| row.cells.get(landed.0)) else {
-            return Judgement::by(Verdict::Unspecified, UNSPECIFIED, None);
+            return Judgement::by(Verdict::Unspecified, UNSPECIFIED, Some(Evidence::Operations));
         };
+        // A fixed verdict looks at nothing but what the two operations are.
+        let fixed = |verdict, reason| Judgement::by(verdict, reason, Some(Evidence::Operations));
         match cell {
             Cell::Clear => Judgement::clear(),
-            Cell::Always(verdict, reason) => Judgement::by(*verdict, *reason, None),
+            Cell::Always(verdict, reason) => fixed(*verdict, *reason),
             Cell::If(checks) => fired(checks).unwrap_or_else(Judgement::clear),
-            Cell::Else(checks, verdict, reason) => {
-                fired(checks).unwrap_or_else(|| Judgement::by(*verdict, *reason, None))
-            }
-            Cell::Unspecified => Judgement::by(Verdict::Unspecified, UNSPECIFIED, None),
+            Cell::Else(checks, verdict, reason) => fired(checks).unwrap_or_else(|| fixed(*verdict, *reason)),
+            Cell::Unspecified => fixed(Verdict::Unspecified, UNSPECIFIED),
         }
     }
 }

@@ -8,6 +8,8 @@
 //! - [`Verdict`], [`Judgement`] and [`Conflict`]: what a rule says about ours against a landed transaction;
 //! - [`Outcome`]: what a commit answers.
 //!
+//! With the feature `serde` (off by default) verdicts, reasons, judgements, conflicts and outcomes serialise.
+//!
 //! The crate knows no store, no async, no Arrow, no SQL text and no format's bytes.
 
 mod column;
@@ -17,6 +19,8 @@ mod kind;
 mod outcome;
 mod row_set;
 mod scalar;
+#[cfg(feature = "serde")]
+mod serialize;
 mod unit;
 mod verdict;
 
@@ -28,4 +32,4 @@ pub use outcome::{Exhaustion, Outcome, TransactionId};
 pub use row_set::RowSet;
 pub use scalar::Scalar;
 pub use unit::{ColumnBounds, Unit, UnitId, UnitSet};
-pub use verdict::{Conflict, Evidence, Judgement, Reason, Verdict};
+pub use verdict::{Conflict, Evidence, Held, Judgement, Reason, Verdict};

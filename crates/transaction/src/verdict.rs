@@ -1,8 +1,9 @@
 //! What a rule says about ours against a landed transaction, and the conflict that a user reads.
 
-use crate::{Register, RowSet, UnitId};
+use crate::{Register, RowSet, Scalar, UnitId};
 use lakebed_naming::Version;
 use std::fmt;
+use std::sync::Arc;
 
 /// What a rule says about *ours* (not committed) against *landed* (already in the log).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -68,8 +69,51 @@ pub enum Evidence {
     Register(Register),
     /// Fields (columns) that both touch, by id.
     Fields(Vec<i64>),
+    /// A key that both may have written.
+    Key {
+        /// The key's fields, by id, in order.
+        fields: Vec<i64>,
+        /// The key's hash, where both sides name it exactly.
+        hash: Option<u64>,
+    },
+    /// What a predicate of one side meets, or misses, among the other's rows.
+    Column {
+        /// The file or fragment; `None` where two predicates meet.
+        unit: Option<UnitId>,
+        /// The column, nested names joined by dots.
+        column: Arc<str>,
+        /// What is known of the column there.
+        held: Held,
+    },
+    /// A partition that both touch: names and values of its columns; empty where nothing tells partitions apart.
+    Partition(Vec<(Arc<str>, Scalar)>),
+    /// The two operations as such, whatever they touch.
+    Operations,
     /// Anything else, in words.
     Text(String),
+}
+
+/// What is known of a column in one place, such as a file or the meeting of two predicates.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Held {
+    /// This value in every row, NULL included.
+    Value(Scalar),
+    /// Values between two ends; an absent end is not known.
+    Between(Option<Scalar>, Option<Scalar>),
+    /// Anything.
+    Unknown,
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(value) => write!(f, "= {value}"),
+            Self::Between(Some(low), Some(high)) => write!(f, "between {low} and {high}"),
+            Self::Between(Some(low), None) => write!(f, "from {low}"),
+            Self::Between(None, Some(high)) => write!(f, "up to {high}"),
+            Self::Between(None, None) | Self::Unknown => f.write_str("not known"),
+        }
+    }
 }
 
 impl fmt::Display for Evidence {
@@ -92,6 +136,21 @@ impl fmt::Display for Evidence {
                 f.write_str("field ")?;
                 write_list(f, ids.iter().map(ToString::to_string))
             }
+            Self::Key { fields, hash } => {
+                f.write_str("key over field ")?;
+                write_list(f, fields.iter().map(ToString::to_string))?;
+                hash.map_or(Ok(()), |hash| write!(f, ", hash {hash:016x}"))
+            }
+            Self::Column { unit, column, held } => {
+                write!(f, "{column} {held}")?;
+                unit.as_ref().map_or(Ok(()), |unit| write!(f, " in {unit}"))
+            }
+            Self::Partition(values) if values.is_empty() => f.write_str("the whole table"),
+            Self::Partition(values) => {
+                f.write_str("partition ")?;
+                write_list(f, values.iter().map(|(name, value)| format!("{name}={value}")))
+            }
+            Self::Operations => f.write_str("the two operations as such"),
             Self::Text(text) => f.write_str(text),
         }
     }

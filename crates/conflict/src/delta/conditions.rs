@@ -211,9 +211,14 @@ fn met_files(met: Vec<UnitId>, holder: &DeltaFacts, ours: &DeltaFacts) -> Option
     match located(first, file_of(holder, first), ours) {
         Evidence::Text(place) if met.len() > 1 => Some(Evidence::Text(format!("{place} and more files"))),
         Evidence::Text(place) => Some(Evidence::Text(place)),
-        Evidence::Units(_) | Evidence::Rows(_, _) | Evidence::Register(_) | Evidence::Fields(_) => {
-            Some(Evidence::Units(met))
-        }
+        Evidence::Units(_)
+        | Evidence::Rows(_, _)
+        | Evidence::Register(_)
+        | Evidence::Fields(_)
+        | Evidence::Key { .. }
+        | Evidence::Column { .. }
+        | Evidence::Partition(_)
+        | Evidence::Operations => Some(Evidence::Units(met)),
     }
 }
 

@@ -14,6 +14,7 @@ mod read;
 mod registry;
 mod rules;
 
+pub(crate) use facts::ROW_TRACKING_DOMAIN;
 pub use facts::{DeltaFacts, DeltaFile, PartitionColumn, PartitionText, TableState, operation_changes_data};
 pub use level::{InvalidLevel, IsolationLevel, LEVEL_PROPERTY};
 pub use metadata::{MetadataChange, MetadataDifference, MetadataState};

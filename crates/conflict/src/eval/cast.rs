@@ -36,7 +36,8 @@ pub(super) fn to_common_type(a: &Scalar, b: &Scalar) -> Result<(Scalar, Scalar),
     Ok((meeting(a, b)?, meeting(b, a)?))
 }
 
-fn meeting(value: &Scalar, other: &Scalar) -> Result<Scalar, Failure> {
+/// The value as it is compared with one of the other's type.
+pub(crate) fn meeting(value: &Scalar, other: &Scalar) -> Result<Scalar, Failure> {
     let to = match (value, other) {
         (Scalar::String(_), Scalar::Int(_)) => ColumnType::Long,
         (Scalar::String(_), Scalar::Float(_) | Scalar::Decimal { .. }) => ColumnType::Double,

@@ -11,6 +11,8 @@ mod function;
 mod pattern;
 
 pub use cast::cast;
+pub(crate) use cast::meeting;
+pub(crate) use pattern::{Rest, like, prefix};
 
 use arithmetic::Operator;
 use lakebed_transaction::{BinaryOp, CaseArm, Expr, Scalar, UnaryOp};

@@ -11,8 +11,41 @@ enum Element {
     AnyMany,
 }
 
+/// What a LIKE pattern asks of the beginning of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Prefix {
+    /// What every match begins with.
+    pub(crate) text: String,
+    /// What comes after it.
+    pub(crate) rest: Rest,
+}
+
+/// What a pattern asks after its prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Nothing: the text is the prefix.
+    Nothing,
+    /// Anything may follow.
+    Anything,
+    /// More than a prefix can say.
+    More,
+}
+
+/// The prefix of a LIKE pattern.
+pub(crate) fn prefix(pattern: &str, escape: char) -> Prefix {
+    let elements = elements(pattern, escape);
+    let exact = |element: &Element| if let Element::Exactly(c) = element { Some(*c) } else { None };
+    let text: String = elements.iter().map_while(exact).collect();
+    let rest = match elements.get(text.chars().count()..).unwrap_or_default() {
+        [] => Rest::Nothing,
+        rest if rest.iter().all(|element| *element == Element::AnyMany) => Rest::Anything,
+        _ => Rest::More,
+    };
+    Prefix { text, rest }
+}
+
 /// Whether a text matches a LIKE pattern; only texts are bounded.
-pub(super) fn like(text: &Scalar, pattern: &Scalar, escape: char) -> Value {
+pub(crate) fn like(text: &Scalar, pattern: &Scalar, escape: char) -> Value {
     let (Scalar::String(text), Scalar::String(pattern)) = (text, pattern) else { return Value::Unbounded };
     let text: Vec<char> = text.chars().collect();
     Value::boolean(matches(&text, &elements(pattern, escape)))

@@ -56,6 +56,17 @@ impl KeySet {
 }
 
 impl KeyFilter {
+    /// The first hash that both name exactly, over the same fields.
+    #[must_use]
+    pub fn common_hash(&self, other: &Self) -> Option<u64> {
+        let (KeySet::Exact(a), KeySet::Exact(b)) = (&self.keys, &other.keys) else { return None };
+        if self.field_ids != other.field_ids {
+            return None;
+        }
+        let (small, large) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+        small.iter().find(|hash| large.binary_search(hash).is_ok()).copied()
+    }
+
     /// Whether the two may name the same key, or cannot be compared at all (other fields, another configuration, one
     /// exact and one not).
     #[must_use]
@@ -64,10 +75,7 @@ impl KeyFilter {
             return true;
         }
         match (&self.keys, &other.keys) {
-            (KeySet::Exact(a), KeySet::Exact(b)) => {
-                let (small, large) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-                small.iter().any(|hash| large.binary_search(hash).is_ok())
-            }
+            (KeySet::Exact(_), KeySet::Exact(_)) => self.common_hash(other).is_some(),
             (
                 KeySet::Bloom { blocks: a, items, probability },
                 KeySet::Bloom { blocks: b, items: other_items, probability: other_probability },

@@ -9,6 +9,6 @@
 mod conformance;
 mod levels;
 mod metadata;
-mod properties;
+pub(crate) mod properties;
 mod reader;
 mod scenarios;

@@ -6,5 +6,5 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "helpers of tests fail by panicking, like the tests")]
 
 mod cases;
-mod facts;
+pub(crate) mod facts;
 mod table;

@@ -2,4 +2,9 @@
 
 mod delta;
 mod eval;
+mod explanations;
+mod field_cases;
 mod lance;
+mod maxcompute;
+mod predicate;
+mod properties;

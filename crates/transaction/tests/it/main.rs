@@ -1,3 +1,5 @@
 //! Integration tests of `lakebed-transaction`.
 
 mod scalar;
+#[cfg(feature = "serde")]
+mod serialize;

@@ -17,7 +17,7 @@ check! {
     KEYS_MEET, Retryable, "inserted-keys-meet",
     "both transactions may have inserted the same key",
     PLAN_AGAIN,
-    |ours, landed| key_filter(ours).filter(|mine| key_filter(landed).is_some_and(|other| mine.may_meet(other))).map(fields_of),
+    keys_meet,
 }
 
 check! {
@@ -40,6 +40,12 @@ fn key_filter(facts: &LanceFacts) -> Option<&KeyFilter> {
     facts.update.as_ref()?.inserted_rows.as_ref()
 }
 
+fn keys_meet(ours: &LanceFacts, landed: &LanceFacts) -> Option<Evidence> {
+    let (mine, other) = (key_filter(ours)?, key_filter(landed)?);
+    let key = |hash| Evidence::Key { fields: mine.field_ids.clone(), hash };
+    mine.may_meet(other).then(|| key(mine.common_hash(other)))
+}
+
 fn fields_of(filter: &KeyFilter) -> Evidence {
-    Evidence::Fields(filter.field_ids.clone())
+    Evidence::Key { fields: filter.field_ids.clone(), hash: None }
 }

@@ -99,7 +99,8 @@ fn metadata() -> impl Strategy<Value = MetadataChange> {
 }
 
 prop_compose! {
-    fn facts()(
+    /// A commit of any kind.
+    pub(crate) fn facts()(
         kind in prop::sample::select(DeltaKind::ALL.to_vec()),
         operation in prop::sample::select(vec!["WRITE", "OPTIMIZE", "ROW TRACKING BACKFILL", "ROW TRACKING UNBACKFILL"]),
         (changes_data, large, skip_if_empty) in (any::<bool>(), prop::bool::weighted(0.1), any::<bool>()),
@@ -153,7 +154,7 @@ proptest! {
         }
     }
 
-    /// What a stronger level accepts, a weaker one accepts (but for empty commits that may be left out: Spark
+    /// Property 12: what a stronger level accepts, a weaker one accepts (but for empty commits that may be left out: Spark
     /// leaves none out at WriteSerializable).
     #[test]
     fn levels_are_ordered(mut ours in facts(), landed in facts()) {
@@ -202,7 +203,7 @@ proptest! {
         }
     }
 
-    /// A filter that is widened never accepts what the filter itself refuses.
+    /// Property 4: a filter that is widened never accepts what the filter itself refuses.
     #[test]
     fn widening_refuses_more(mut ours in facts(), landed in facts(), which in any::<prop::sample::Index>()) {
         prop_assume!(!ours.footprint.predicates.is_empty());
