@@ -29,7 +29,11 @@ fn search(format: &Toy, id: &str, above: Option<u64>, log: &[u64]) -> Found {
                             let version = crate::toy::version_of(name).unwrap();
                             rival(&format!("t{version}"), &["x"], &[])
                         }
-                        other => panic!("{other:?}"),
+                        other @ (Request::GetRange(..)
+                        | Request::Put(..)
+                        | Request::Create(..)
+                        | Request::Delete(_)
+                        | Request::Wait { .. }) => panic!("{other:?}"),
                     })
                     .collect::<Vec<Answer>>();
                 step = find.answer(answers);
