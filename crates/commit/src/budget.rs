@@ -42,6 +42,9 @@ impl Budget {
     }
 }
 
+/// How many tries of a rival a loser waits at most.
+const TRIES_WAITED_MAX: u64 = 8;
+
 /// Waits with full jitter: the n-th lies between 0 and `first_ms · 2ⁿ`, at most `max_ms`.
 ///
 /// The jitter is drawn from the seed, so that the same data gives the same waits.
@@ -66,6 +69,14 @@ impl Backoff {
     pub(crate) fn draw(&mut self, failures: u32) -> u64 {
         let cap = self.first_ms.checked_shl(failures.min(20)).unwrap_or(self.max_ms).min(self.max_ms);
         self.next() % (cap + 1)
+    }
+
+    /// The wait after losing `losses` races in a row (0 for the first), where one look at the log and one try take about
+    /// `try_ms`: it grows to a few tries and no further, since waiting longer than the rivals need wins nothing.
+    pub(crate) fn draw_after_loss(&mut self, losses: u32, try_ms: u64) -> u64 {
+        let cap = try_ms.max(self.first_ms).saturating_mul(TRIES_WAITED_MAX).min(self.max_ms);
+        let grown = self.first_ms.checked_shl(losses.min(20)).unwrap_or(cap).min(cap);
+        self.next() % (grown + 1)
     }
 
     /// One step of SplitMix64.

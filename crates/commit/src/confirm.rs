@@ -38,6 +38,11 @@ impl<F: Format> Commit<F> {
     fn identify(&mut self, attempt: Attempt, bytes: Bytes, now_ms: u64) -> Step {
         match self.format.parse(attempt.at, &bytes, &self.fetched) {
             Ok(Parsed::Done(landed)) if self.format.is_ours(&self.pending, &landed) => self.landed(attempt, now_ms),
+            Ok(Parsed::Done(_)) if self.floating && now_ms > self.freshness.until_ms => {
+                let said =
+                    "a create was sent late and not answered; where a cleanup frees the number, it may still land";
+                self.unknown(attempt.at, said.to_owned())
+            }
             Ok(Parsed::Done(landed)) => {
                 // Somebody else's entry stands there for good, so ours never can.
                 self.doubt = None;

@@ -46,6 +46,8 @@ pub struct Commit<F: Format> {
     pub(crate) doubt: Option<(Version, String)>,
     /// A create of the entry at hand was not plainly answered, so that another of its puts may land, or have landed.
     pub(crate) unsettled: bool,
+    /// A create of the entry at hand was answered *unknown*, so that it may still be on its way.
+    pub(crate) floating: bool,
     /// Landed entries that the caller already holds, above the base and without a gap.
     seeds: BTreeMap<Version, Bytes>,
     /// The bytes of the entries that ours was rebased over, ascending.
@@ -131,6 +133,7 @@ impl<F: Format> Commit<F> {
             repeats: 0,
             doubt: None,
             unsettled: false,
+            floating: false,
             seeds: BTreeMap::new(),
             followed: Vec::new(),
             known_bytes: BTreeMap::new(),

@@ -47,6 +47,7 @@ impl<F: Format> Commit<F> {
     pub(crate) fn create(&mut self, attempt: Attempt) -> Step {
         self.attempts += 1;
         self.unsettled = false;
+        self.floating = false;
         self.offered = Some(attempt.entry.clone());
         let request = Request::Create(attempt.name.clone(), attempt.entry.clone());
         self.ask(State::Creating(attempt), vec![request])
@@ -64,7 +65,10 @@ impl<F: Format> Commit<F> {
         match answers.into_iter().next() {
             Some(Answer::Created) => self.landed(attempt, now_ms),
             Some(Answer::Exists) => self.confirm(attempt, "the store says that the entry exists".to_owned()),
-            Some(Answer::Unknown(said)) => self.confirm(attempt, said),
+            Some(Answer::Unknown(said)) => {
+                self.floating = true;
+                self.confirm(attempt, said)
+            }
             Some(Answer::Failed(detail)) if self.doubt.is_none() => {
                 let object = attempt.name.to_string();
                 self.fail(CommitError::Refused { object, detail })

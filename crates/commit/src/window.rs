@@ -225,7 +225,7 @@ impl<F: Format> Commit<F> {
                 if let Some(what) = self.budget.spent(self.rebases, now_ms.saturating_sub(self.started_ms)) {
                     return self.give_up(what);
                 }
-                let ms = self.budget.backoff.draw(self.rebases - 1);
+                let ms = self.budget.backoff.draw_after_loss(self.rebases - 1, now_ms.saturating_sub(asked_ms));
                 if ms == 0 { self.publish(now_ms) } else { self.ask(State::Resting, vec![Request::Wait { ms }]) }
             }
             Ok(Finished::Needs(needs)) => {

@@ -1,6 +1,6 @@
 //! Answers that come after the deadline.
 
-use crate::toy::{PLAIN, asked, commit, ended, name, pending};
+use crate::toy::{PLAIN, asked, commit, ended, entry, name, pending};
 use lakebed_commit::{Answer, CommitError, Listed, Request};
 use lakebed_naming::Version;
 use lakebed_transaction::Outcome;
@@ -112,4 +112,20 @@ fn an_entry_that_was_turned_away_is_not_offered_on_a_stale_snapshot() {
     assert!(matches!(wait.as_slice(), [Request::Wait { .. }]));
     let next = asked(machine.answer(vec![Answer::Elapsed], 90_000));
     assert!(matches!(next.as_slice(), [Request::List { .. }]), "{next:?}");
+}
+
+#[test]
+fn an_unanswered_create_that_was_sent_late_is_unknown_even_where_somebody_else_stands() {
+    for (now_ms, certain) in [(20, true), (90_000, false)] {
+        let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
+        let _ = machine.start(0);
+        let _ = asked(machine.answer(vec![Answer::Unknown("timed out".into())], now_ms));
+        let theirs = entry("them", &["b".into()], &["b".into()]);
+        let step = machine.answer(vec![Answer::Bytes(theirs)], now_ms);
+        if certain {
+            assert!(matches!(asked(step).as_slice(), [Request::List { .. }]));
+        } else {
+            assert!(matches!(ended(step), Ok(Outcome::Unknown { .. })));
+        }
+    }
 }
