@@ -75,6 +75,9 @@ impl fmt::Display for UnitId {
     }
 }
 
+/// A set that is this many times smaller than the other is looked up in it unit by unit.
+const SEARCH_FACTOR: usize = 32;
+
 /// A set of units, kept sorted so that two sets meet in one pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnitSet(Vec<UnitId>);
@@ -114,19 +117,26 @@ impl UnitSet {
     /// The first units that are in both sets, at most `limit` of them.
     #[must_use]
     pub fn common(&self, other: &Self, limit: usize) -> Vec<UnitId> {
-        let (mut a, mut b) = (self.0.as_slice(), other.0.as_slice());
+        let (a, b) = (self.0.as_slice(), other.0.as_slice());
+        let (small, large) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+        if small.len().saturating_mul(SEARCH_FACTOR) < large.len() {
+            return small.iter().filter(|id| large.binary_search(id).is_ok()).take(limit).cloned().collect();
+        }
         let mut found = Vec::new();
-        while let ([x, rest_a @ ..], [y, rest_b @ ..]) = (a, b) {
-            if found.len() >= limit {
-                break;
-            }
-            match x.cmp(y) {
-                Ordering::Less => a = rest_a,
-                Ordering::Greater => b = rest_b,
-                Ordering::Equal => {
+        let (mut i, mut j) = (0, 0);
+        while let (Some(x), Some(y)) = (a.get(i), b.get(j))
+            && found.len() < limit
+        {
+            let (m, n) = (x.key().0, y.key().0);
+            if m == n {
+                let order = x.cmp(y);
+                if order.is_eq() {
                     found.push(x.clone());
-                    (a, b) = (rest_a, rest_b);
                 }
+                (i, j) = (i + usize::from(order.is_le()), j + usize::from(order.is_ge()));
+            } else {
+                // Which side is behind is a coin toss, so it is added up rather than branched on.
+                (i, j) = (i + usize::from(m < n), j + usize::from(n < m));
             }
         }
         found

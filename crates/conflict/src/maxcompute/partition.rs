@@ -73,7 +73,8 @@ impl PartitionSet {
 
 impl Entry {
     fn of(partition: Partition) -> Self {
-        let mut key: Vec<_> = partition.iter().map(|(name, value)| (name.to_lowercase(), canonical(value))).collect();
+        let mut key: Vec<_> =
+            partition.iter().map(|(name, value)| (name.to_ascii_lowercase(), canonical(value))).collect();
         key.sort();
         Self { key, partition }
     }

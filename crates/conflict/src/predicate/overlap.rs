@@ -286,7 +286,7 @@ impl<T: ColumnTypes + ?Sized> Search<'_, T> {
 
 impl State {
     fn column(&mut self, path: &[Arc<str>]) -> &mut Column {
-        let path: Vec<String> = path.iter().map(|part| part.to_lowercase()).collect();
+        let path: Vec<String> = path.iter().map(|part| part.to_ascii_lowercase()).collect();
         let at = self.columns.iter().position(|column| column.path == path).unwrap_or_else(|| {
             self.columns.push(Column { path, null: None, domains: Vec::new() });
             self.columns.len() - 1

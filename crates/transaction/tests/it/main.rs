@@ -3,3 +3,4 @@
 mod scalar;
 #[cfg(feature = "serde")]
 mod serialize;
+mod unit;
