@@ -1,5 +1,7 @@
 //! Commits per second of one writer: metadata only, on memory and on local disk, beside the bare creation of a file.
 
+#![expect(clippy::unwrap_used, reason = "a benchmark ends where something fails")]
+
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use lakebed_benches::{Place, commit_one, new_table};
 use lakebed_storage::Create;
