@@ -115,7 +115,8 @@ impl<'a, F: Format> Find<'a, F> {
                 None => Found::OutOfReach { oldest: None },
             }));
         };
-        self.span = Some((oldest, newest));
+        // A cleanup that takes versions away in any order leaves holes, below which nothing is certain.
+        self.span = Some((reach(&self.versions).unwrap_or(oldest), newest));
         self.next()
     }
 
@@ -197,6 +198,18 @@ impl<'a, F: Format> Find<'a, F> {
             Some(_) | None => Found::InNone { oldest, newest },
         }
     }
+}
+
+/// The lowest version from which on every one is there, of versions in ascending order.
+fn reach(versions: &[Version]) -> Option<Version> {
+    let mut from = *versions.last()?;
+    for version in versions.iter().rev().skip(1) {
+        if version.next() != Some(from) {
+            break;
+        }
+        from = *version;
+    }
+    Some(from)
 }
 
 fn failed(object: &str, detail: String) -> FindStep {

@@ -58,3 +58,14 @@ fn what_is_nowhere_is_said_to_be_in_none_of_what_was_read() {
 fn a_log_that_was_cut_is_out_of_reach() {
     assert_eq!(search(&PLAIN, "t2", Some(1), &[5, 6]), Found::OutOfReach { oldest: Some(Version::new(5)) });
 }
+
+#[test]
+fn a_hole_that_a_cleanup_left_cuts_the_log() {
+    // 7 is gone although 5 and 6 are still there: what it was cannot be said any more.
+    assert_eq!(search(&PLAIN, "t7", Some(4), &[5, 6, 8, 9]), Found::OutOfReach { oldest: Some(Version::new(8)) });
+    assert_eq!(
+        search(&PLAIN, "t7", None, &[5, 6, 8, 9]),
+        Found::InNone { oldest: Version::new(8), newest: Version::new(9) }
+    );
+    assert_eq!(search(&PLAIN, "t5", Some(4), &[5, 6, 8, 9]), Found::Committed(Version::new(5)));
+}
