@@ -115,8 +115,7 @@ impl<'a, F: Format> Find<'a, F> {
                 None => Found::OutOfReach { oldest: None },
             }));
         };
-        // A cleanup that takes versions away in any order leaves holes, below which nothing is certain.
-        self.span = Some((reach(&self.versions).unwrap_or(oldest), newest));
+        self.span = Some((reach(&mut self.entries).unwrap_or(oldest), newest));
         self.next()
     }
 
@@ -200,16 +199,21 @@ impl<'a, F: Format> Find<'a, F> {
     }
 }
 
-/// The lowest version from which on every one is there, of versions in ascending order.
-fn reach(versions: &[Version]) -> Option<Version> {
-    let mut from = *versions.last()?;
-    for version in versions.iter().rev().skip(1) {
-        if version.next() != Some(from) {
+/// The lowest version from which on every one is there, each written after the one before it.
+///
+/// A cleanup that takes versions away in any order leaves holes, and a writer that slept may fill one for a while: what stood
+/// there cannot be told, and neither what stood below.
+fn reach(entries: &mut [EntryRef]) -> Option<Version> {
+    entries.sort_unstable_by_key(|entry| entry.version);
+    let mut from = entries.last()?;
+    for entry in entries.iter().rev().skip(1) {
+        let follows = entry.version == from.version || entry.version.next() == Some(from.version);
+        if !follows || entry.modified_ms > from.modified_ms {
             break;
         }
-        from = *version;
+        from = entry;
     }
-    Some(from)
+    Some(from.version)
 }
 
 fn failed(object: &str, detail: String) -> FindStep {

@@ -8,9 +8,10 @@ use lakebed_naming::Version;
 enum Standing {
     /// In the history: every version from it to the newest is there, none written before it.
     Within,
-    /// In a number that was used, aged and freed: something above it was written before it.
+    /// In a number that was used, aged and freed: something above it was written long before it.
     Stray,
-    /// Not to be told: it is gone, or some version between it and the newest is.
+    /// Not to be told: it is gone, or some version between it and the newest is, or the store's times are too close to be
+    /// believed.
     Untold,
 }
 
@@ -20,7 +21,7 @@ impl<F: Format> Commit<F> {
     /// and what stands above was not built on ours: ours is taken out again. Where that cannot be told any more, ours may have been
     /// part of the history before a cleanup passed, so that nothing is certain.
     pub(crate) fn late_listed(&mut self, attempt: Attempt, entries: &[EntryRef]) -> Step {
-        match standing(attempt.at, entries) {
+        match standing(attempt.at, entries, self.freshness.for_ms) {
             Standing::Within => self.committed(attempt.at),
             Standing::Stray => {
                 let request = Request::Delete(attempt.name.clone());
@@ -45,16 +46,19 @@ impl<F: Format> Commit<F> {
     }
 }
 
-fn standing(at: Version, entries: &[EntryRef]) -> Standing {
+/// `slack_ms` is by how much the times of a store with several clocks may lie apart. An entry of the history is never taken for
+/// a stray because of it.
+fn standing(at: Version, entries: &[EntryRef], slack_ms: u64) -> Standing {
     let Some(ours) = entries.iter().find(|entry| entry.version == at) else { return Standing::Untold };
+    let slack_ms = i64::try_from(slack_ms).unwrap_or(i64::MAX);
     let mut above: Vec<&EntryRef> = entries.iter().filter(|entry| entry.version > at).collect();
     above.sort_unstable_by_key(|entry| entry.version);
-    if above.iter().any(|entry| entry.modified_ms < ours.modified_ms) {
+    if above.iter().any(|entry| entry.modified_ms.saturating_add(slack_ms) < ours.modified_ms) {
         return Standing::Stray;
     }
     let mut next = at.next();
     for entry in above {
-        if next != Some(entry.version) {
+        if next != Some(entry.version) || entry.modified_ms < ours.modified_ms {
             return Standing::Untold;
         }
         next = entry.version.next();

@@ -129,3 +129,13 @@ fn an_unanswered_create_that_was_sent_late_is_unknown_even_where_somebody_else_s
         }
     }
 }
+
+#[test]
+fn times_that_lie_close_together_prove_nothing() {
+    // The store's clocks may differ by a little; 9 may well have been built on ours.
+    let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
+    let _ = machine.start(0);
+    let _ = machine.answer(vec![Answer::Created], 90_000);
+    let outcome = ended(machine.answer(vec![names(&[(8, 90_000), (9, 89_990)])], 90_001));
+    assert!(matches!(outcome, Ok(Outcome::Unknown { .. })), "{outcome:?}");
+}

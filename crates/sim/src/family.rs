@@ -1,0 +1,162 @@
+//! What the simulator needs to know of a table format.
+
+use crate::rng::Rng;
+use crate::setup::Setup;
+use crate::store::Store;
+use bytes::Bytes;
+use lakebed_commit::{Answer, Format, ObjectName, Request};
+use lakebed_naming::Version;
+use lakebed_transaction::TransactionId;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Objects that were read for a plan; `None` where the object is not there.
+pub(crate) type Read = HashMap<ObjectName, Option<Bytes>>;
+
+/// What an opening wants next.
+pub(crate) enum Opening<S> {
+    Ask(Vec<Request>),
+    /// The newest version; `None` where there is no table.
+    Done(Option<S>),
+    /// A request failed, or the version is not there.
+    Failed(String),
+}
+
+/// What a plan came to.
+pub(crate) enum Plan<P, I> {
+    Needs(Vec<ObjectName>),
+    Ready(Box<Planned<P, I>>),
+    /// There is nothing to do.
+    Idle,
+}
+
+/// A transaction that is ready for its commit.
+pub(crate) struct Planned<P, I> {
+    pub(crate) pending: P,
+    /// What it means, in the auditor's words.
+    pub(crate) intent: I,
+    /// Objects to put before the commit.
+    pub(crate) puts: Vec<(ObjectName, Bytes)>,
+}
+
+/// Who plans, and when.
+pub(crate) struct Planner<'a> {
+    pub(crate) who: usize,
+    pub(crate) serial: u64,
+    pub(crate) now_ms: u64,
+    pub(crate) setup: &'a Setup,
+}
+
+/// An entry that the auditor read by itself.
+pub(crate) struct Seen {
+    /// The objects that the entry names.
+    pub(crate) names: Vec<ObjectName>,
+    /// The state that it leaves.
+    pub(crate) digest: u64,
+}
+
+/// A table format, as far as the simulator drives and audits it.
+pub(crate) trait Family: Sized + 'static {
+    type F: Format<Pending: Clone> + Clone + 'static;
+    type Snap: Clone;
+    type Open;
+    type Intent;
+    type Model: Default;
+
+    /// The format, for searches that outlive one request.
+    const FORMAT: &'static Self::F;
+
+    /// Whether what an entry names may go when the entry is cleaned away.
+    const NAMES_END_WITH_ENTRY: bool;
+
+    /// The number of a new table's first entry.
+    fn first_version() -> Version {
+        Self::FORMAT.first_version()
+    }
+    /// Begins to open the newest version, or the one given; from a version that is held where there is one.
+    fn open(at: Option<Version>, held: Option<Self::Snap>, rng: &mut Rng, page: usize) -> Self::Open;
+    /// Goes on with it; at first without answers.
+    fn opening(open: &mut Self::Open, answers: Vec<Answer>) -> Opening<Self::Snap>;
+    fn version(snap: &Self::Snap) -> Version;
+    /// What a reader sees of a version.
+    fn digest(snap: &Self::Snap) -> u64;
+    /// The version that ours became, from the version that it was built on.
+    fn advance(snap: &Self::Snap, followed: &[(Version, Bytes)], ours: (Version, &Bytes)) -> Option<Self::Snap>;
+    /// The table's creation.
+    fn create(id: &TransactionId, planner: &Planner<'_>)
+    -> Option<Planned<<Self::F as Format>::Pending, Self::Intent>>;
+    /// One operation. The same `rng` gives the same operation.
+    fn plan(
+        id: &TransactionId,
+        snap: &Self::Snap,
+        read: &Read,
+        rng: Rng,
+        planner: &Planner<'_>,
+    ) -> Plan<<Self::F as Format>::Pending, Self::Intent>;
+
+    /// The version whose entry has this name.
+    fn entry_version(name: &ObjectName) -> Option<Version>;
+    /// The transaction id in an entry.
+    fn entry_id(at: Version, bytes: &Bytes) -> Result<String, String>;
+    /// Checks an entry against its predecessor and against what its transaction meant, and moves the model on.
+    fn follow(
+        model: &mut Self::Model,
+        at: Version,
+        bytes: &Bytes,
+        intent: &Self::Intent,
+        store: &Store,
+    ) -> Result<Seen, String>;
+
+    /// Which objects a cleanup may remove, from a whole listing and the bytes of what it asked for.
+    fn cleanable(listed: &[(ObjectName, u64)], before_ms: u64) -> Cleanable;
+    /// The objects that an entry names, for the cleanup.
+    fn names(at: Version, bytes: &Bytes) -> Vec<ObjectName>;
+    /// Objects to put, one after the other, beside a version: a checkpoint and its hint.
+    fn checkpoint(snap: &Self::Snap, now_ms: u64) -> Vec<(ObjectName, Bytes)>;
+    /// The folder in which the entries stand.
+    fn folder() -> ObjectName;
+}
+
+/// What a cleanup may remove.
+#[derive(Default)]
+pub(crate) struct Cleanable {
+    /// Entries and checkpoints to remove.
+    pub(crate) old: Vec<ObjectName>,
+    /// Entries that stay and whose names are to be kept; read before anything is removed. Empty where only the log is cleaned.
+    pub(crate) kept: Vec<ObjectName>,
+}
+
+/// A number for anything that has an order of its own.
+pub(crate) fn digest_of(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Reads the answer to one request of an opening.
+pub(crate) fn bytes_of(answer: Option<Answer>) -> Result<Option<Bytes>, String> {
+    match answer {
+        Some(Answer::Bytes(bytes)) => Ok(Some(bytes)),
+        Some(Answer::Absent) => Ok(None),
+        other => Err(format!("{other:?}")),
+    }
+}
+
+/// Names of a listing with their sizes and times.
+pub(crate) type Names = BTreeMap<ObjectName, (u64, u64)>;
+
+/// Takes a page of a listing: the request for the next one, or nothing where it was the last.
+pub(crate) fn take_page(
+    names: &mut Names,
+    answer: Option<Answer>,
+    prefix: &ObjectName,
+    limit: usize,
+) -> Result<Option<Request>, String> {
+    let Some(Answer::Names(page)) = answer else { return Err(format!("{answer:?}")) };
+    let last = page.last().map(|listed| listed.name.clone());
+    let full = page.len() >= limit;
+    for listed in page {
+        names.insert(listed.name, (listed.size_bytes, u64::try_from(listed.modified_ms).unwrap_or(0)));
+    }
+    Ok(last.filter(|_| full).map(|after| Request::List { prefix: prefix.clone(), after: Some(after), limit }))
+}

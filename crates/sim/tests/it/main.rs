@@ -1,0 +1,4 @@
+//! The simulator's own tests.
+
+mod mutations;
+mod seeds;
