@@ -2,6 +2,7 @@
 
 use crate::error::CliError;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use lakebed_conflict::maxcompute::Compaction;
 use lakebed_storage::{Durability, StoreOptions};
 use lakebed_table::{CommitOptions, OpenOptions, TableFormat};
 use std::path::PathBuf;
@@ -82,6 +83,21 @@ impl From<FormatArg> for TableFormat {
         match arg {
             FormatArg::Delta => Self::Delta,
             FormatArg::Lance => Self::Lance,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum CompactionArg {
+    Minor,
+    Major,
+}
+
+impl From<CompactionArg> for Compaction {
+    fn from(arg: CompactionArg) -> Self {
+        match arg {
+            CompactionArg::Minor => Self::Minor,
+            CompactionArg::Major => Self::Major,
         }
     }
 }
@@ -332,8 +348,12 @@ pub(crate) struct ExplainArgs {
     /// What ours read: a Lance manifest, or the folder of a Delta table.
     #[arg(long, value_name = "PATH")]
     pub(crate) base: Option<PathBuf>,
-    /// JSON lines of {"id","policy","ours","landed":[…],"base"}; one JSON line is printed for each.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "ours", "landed", "base"])]
+    /// Which compaction a compaction is, ours or landed, for the policy maxcompute: minor keeps deleted rows readable, major
+    /// drops them. No log entry says it, and without it a compaction is outside that matrix.
+    #[arg(long, value_enum)]
+    pub(crate) compaction: Option<CompactionArg>,
+    /// JSON lines of {"id","policy","ours","landed":[…],"base","compaction"}; one JSON line is printed for each.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "ours", "landed", "base", "compaction"])]
     pub(crate) batch: Option<PathBuf>,
 }
 

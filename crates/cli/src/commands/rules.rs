@@ -6,8 +6,9 @@ use crate::exit::Exit;
 use crate::output;
 use lakebed_conflict::delta::{IsolationLevel, table_of};
 use lakebed_conflict::lance::LANCE;
+use lakebed_conflict::maxcompute::MAXCOMPUTE;
 use lakebed_conflict::{Cell, Policy};
-use lakebed_transaction::{DeltaKind, Kind, LanceKind, Reason, Verdict};
+use lakebed_transaction::{DeltaKind, Kind, LanceKind, MaxComputeKind, Reason, Verdict};
 use serde_json::{Map, Value, json};
 
 /// A policy that can be printed.
@@ -18,7 +19,7 @@ struct Entry {
     json: fn() -> Value,
 }
 
-fn entries() -> [Entry; 4] {
+fn entries() -> [Entry; 5] {
     const DELTA: fn(IsolationLevel) -> &'static Policy<lakebed_conflict::delta::DeltaFacts, { DeltaKind::COUNT }> =
         table_of;
     [
@@ -45,6 +46,12 @@ fn entries() -> [Entry; 4] {
             summary: "Delta tables: nothing that was added counts",
             markdown: || DELTA(IsolationLevel::SnapshotIsolation).markdown::<DeltaKind>(),
             json: || json_of::<_, DeltaKind, _>(DELTA(IsolationLevel::SnapshotIsolation)),
+        },
+        Entry {
+            name: MAXCOMPUTE.name,
+            summary: "tables of either format: MaxCompute's matrix, by operation and partition",
+            markdown: || MAXCOMPUTE.markdown::<MaxComputeKind>(),
+            json: || json_of::<_, MaxComputeKind, _>(&MAXCOMPUTE),
         },
     ]
 }

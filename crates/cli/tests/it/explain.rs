@@ -155,3 +155,74 @@ fn what_cannot_commit_at_all_is_incompatible() {
     assert_eq!(answer["error_class"], "DELTA_INVALID_ISOLATION_LEVEL");
     assert_eq!(answer["landed_index"], Value::Null);
 }
+
+#[test]
+fn the_matrix_judges_both_formats() {
+    let lakebed = Lakebed::new();
+    let add = |path: &str, day: &str| {
+        format!(
+            r#"{{"add":{{"path":"{path}","partitionValues":{{"day":"{day}"}},"size":1,"modificationTime":1,"dataChange":true}}}}"#
+        )
+    };
+    let insert = r#"{"commitInfo":{"operation":"WRITE","isBlindAppend":true}}"#;
+    lakebed.write("ours.json", add("a", "1"));
+    lakebed.write("same.json", format!("{insert}\n{}", add("b", "1")));
+    lakebed.write("other.json", format!("{insert}\n{}", add("c", "2")));
+    lakebed.ok(&["create", "t", "--format", "delta", "--schema", "id long, day int", "--partition-by", "day"]);
+    let judge = |landed: &str, base: &[&str]| {
+        let args = ["explain", "--policy", "maxcompute", "--ours", "ours.json", "--landed", landed];
+        lakebed.json(&[&args[..], base].concat())
+    };
+    let same = judge("same.json", &["--base", "t"]);
+    assert_eq!((&same["verdict"], &same["check"]), (&json!("retryable"), &json!("partition-changed")));
+    assert_eq!((&same["overlap"], &same["landed_index"]), (&json!("partition day=1"), &json!(0)));
+    assert_eq!(judge("other.json", &["--base", "t"])["verdict"], "compatible");
+    // Without a base the table counts as unpartitioned.
+    assert_eq!(judge("other.json", &[])["overlap"], "the whole table");
+    let told = lakebed.fails(2, &["explain", "--policy", "maxcompute", "--ours", "ours.parquet"]);
+    assert!(told.contains(".txn"), "{told}");
+}
+
+/// MaxCompute's matrix by Lance's operations: a later overwrite always stands, writers of rows exclude each other, and
+/// compactions stand beside them by what they do with deleted rows.
+#[test]
+fn the_matrix_judges_lance() {
+    let Some(folder) = conformance("lance-conflicts") else { return };
+    let kinds = |side: &str, kind: &str| {
+        let mut names: Vec<String> = std::fs::read_dir(folder.join(side))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap().replace(".txn", ""))
+            .filter(|name| name.starts_with(kind))
+            .collect();
+        names.sort();
+        names.into_iter().next().unwrap_or_else(|| panic!("no {kind} among {side}"))
+    };
+    let rows = [
+        ("append", "append", None, "retryable"),
+        ("append", "delete", None, "retryable"),
+        ("append", "overwrite", None, "retryable"),
+        ("append", "rewrite", Some("minor"), "compatible"),
+        ("append", "rewrite", None, "unspecified"),
+        ("delete", "append", None, "retryable"),
+        ("delete", "rewrite", Some("major"), "compatible"),
+        ("overwrite", "append", None, "later-overwrites"),
+        ("overwrite", "rewrite", Some("major"), "later-overwrites"),
+        ("rewrite", "append", Some("minor"), "compatible"),
+        ("rewrite", "append", Some("major"), "retryable"),
+        ("rewrite", "rewrite", Some("minor"), "retryable"),
+        ("restore", "append", None, "unspecified"),
+    ];
+    let cases: Vec<Value> = rows
+        .iter()
+        .enumerate()
+        .map(|(at, (ours, landed, compaction, _))| {
+            let mut case = lance_case(&folder, at, &kinds("ours", ours), &[&kinds("landed", landed)]);
+            case["policy"] = json!("maxcompute");
+            case["compaction"] = json!(compaction);
+            case
+        })
+        .collect();
+    for (row, answer) in rows.iter().zip(batch(&cases, true)) {
+        assert_eq!(answer["verdict"], row.3, "{row:?}: {answer}");
+    }
+}

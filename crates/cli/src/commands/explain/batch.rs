@@ -3,6 +3,7 @@
 use super::case::{Answer, Bases, Case};
 use crate::error::CliError;
 use crate::exit::Exit;
+use lakebed_conflict::maxcompute::Compaction;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -66,5 +67,11 @@ fn case_of(value: &Value) -> Result<Case, String> {
         Some(Value::String(path)) => Some(PathBuf::from(path)),
         Some(_) => return Err("`base` is no text".to_owned()),
     };
-    Ok(Case { policy: text("policy")?, ours: PathBuf::from(text("ours")?), landed, base })
+    let compaction = match value.get("compaction") {
+        None | Some(Value::Null) => Compaction::Unknown,
+        Some(name) if name == "minor" => Compaction::Minor,
+        Some(name) if name == "major" => Compaction::Major,
+        Some(_) => return Err("`compaction` is neither minor nor major".to_owned()),
+    };
+    Ok(Case { policy: text("policy")?, ours: PathBuf::from(text("ours")?), landed, base, compaction })
 }

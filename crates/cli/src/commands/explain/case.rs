@@ -1,10 +1,11 @@
 //! One question and its answer.
 
-use super::{delta, lance};
+use super::{delta, lance, maxcompute};
 use crate::error::CliError;
 use bytes::Bytes;
 use lakebed_conflict::delta::DeltaPolicy;
 use lakebed_conflict::lance::LANCE;
+use lakebed_conflict::maxcompute::{Compaction, MAXCOMPUTE};
 use lakebed_transaction::{Judgement, Verdict};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -17,6 +18,8 @@ pub(super) struct Case {
     pub(super) ours: PathBuf,
     pub(super) landed: Vec<PathBuf>,
     pub(super) base: Option<PathBuf>,
+    /// Which compaction a compaction is, ours or landed; matters to the matrix of MaxCompute.
+    pub(super) compaction: Compaction,
 }
 
 /// The judgement that counts, and which landed transaction it is about.
@@ -50,9 +53,12 @@ impl Case {
             lance::judge(self, bases)
         } else if let Some(policy) = DeltaPolicy::named(&self.policy) {
             delta::judge(self, policy, bases).await
+        } else if self.policy == MAXCOMPUTE.name {
+            maxcompute::judge(self, bases).await
         } else {
             let mut names = vec![LANCE.name];
             names.extend(DeltaPolicy::ALL.iter().map(|policy| policy.name()));
+            names.push(MAXCOMPUTE.name);
             Err(CliError::usage(
                 format!("there is no policy `{}`", self.policy),
                 format!("the policies are: {}", names.join(", ")),

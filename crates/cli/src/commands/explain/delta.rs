@@ -1,9 +1,11 @@
 //! Delta commits.
 
 use super::case::{Answer, Bases, Case, decisive, read};
+use super::maxcompute::Side;
 use crate::error::CliError;
 use bytes::Bytes;
-use lakebed_conflict::delta::{DeltaFacts, DeltaPolicy};
+use lakebed_conflict::delta::{DeltaFacts, DeltaPolicy, PartitionColumn};
+use lakebed_conflict::maxcompute::{Hints, MaxComputeFacts};
 use lakebed_delta::{Core, Landed};
 use lakebed_naming::Version;
 use lakebed_table::{OpenOptions, Snapshot, Table, TableFormat, parse_prepared_delta};
@@ -13,14 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(super) async fn judge(case: &Case, policy: DeltaPolicy, bases: &mut Bases) -> Result<Answer, CliError> {
-    let core = match &case.base {
-        Some(path) => Some(core(path, bases).await?),
-        None => None,
-    };
-    let columns = core.as_deref().map(Core::partition_columns).unwrap_or_default();
-    let ours = with_own_metadata(read(&case.ours)?);
-    let prepared = parse_prepared_delta(&case.ours.display().to_string(), &ours, &columns)?;
-    let facts = prepared.transaction.facts(core.as_deref());
+    let (facts, _) = ours(case, bases).await?;
     let (judgement, at, landed) = over_all(case, policy, &facts)?;
     Ok(Answer {
         policy: case.policy.clone(),
@@ -31,6 +26,31 @@ pub(super) async fn judge(case: &Case, policy: DeltaPolicy, bases: &mut Bases) -
         landed_index: at,
         effective_level: policy.effective_level(&facts).ok().map(lakebed_conflict::delta::IsolationLevel::name),
     })
+}
+
+/// Ours and what landed, in the words of the matrix of MaxCompute.
+pub(super) async fn in_the_matrix(case: &Case, hints: Hints, bases: &mut Bases) -> Result<(Side, Vec<Side>), CliError> {
+    let (facts, columns) = ours(case, bases).await?;
+    let side = |facts: &DeltaFacts| Side::new(&describe(facts), MaxComputeFacts::of_delta(facts, &columns, hints));
+    let landed = (1..).zip(&case.landed).map(|(at, path)| Ok(side(landed(at, path)?.facts())));
+    Ok((side(&facts), landed.collect::<Result<_, CliError>>()?))
+}
+
+/// What the rules see of ours, and the partition columns of the version that it read.
+async fn ours(case: &Case, bases: &mut Bases) -> Result<(DeltaFacts, Vec<PartitionColumn>), CliError> {
+    let core = match &case.base {
+        Some(path) => Some(core(path, bases).await?),
+        None => None,
+    };
+    let columns = core.as_deref().map(Core::partition_columns).unwrap_or_default();
+    let ours = with_own_metadata(read(&case.ours)?);
+    let prepared = parse_prepared_delta(&case.ours.display().to_string(), &ours, &columns)?;
+    Ok((prepared.transaction.facts(core.as_deref()), columns))
+}
+
+fn landed(at: u64, path: &Path) -> Result<Landed, CliError> {
+    Landed::parse(Version::new(at), &read(path)?)
+        .map_err(|error| CliError::failed(format!("{}: {error}", path.display()), "give the file of a Delta commit"))
 }
 
 /// Judges as a commit does: each landed commit in order, what it changed adopted before the next, up to the first refusal.
@@ -46,9 +66,7 @@ fn over_all(
     let mut facts = facts.clone();
     let (mut judgements, mut landed) = (Vec::new(), Vec::new());
     for (at, path) in (1..).zip(&case.landed) {
-        let theirs = Landed::parse(Version::new(at), &read(path)?).map_err(|error| {
-            CliError::failed(format!("{}: {error}", path.display()), "give the file of a Delta commit")
-        })?;
+        let theirs = self::landed(at, path)?;
         let judgement = policy.judge(&facts, theirs.facts());
         let refused = !judgement.verdict.accepts();
         judgements.push(judgement);

@@ -1,8 +1,10 @@
 //! Lance transactions.
 
 use super::case::{Answer, Bases, Case, decisive, read};
+use super::maxcompute::Side;
 use crate::error::CliError;
 use lakebed_conflict::lance::{LANCE, LanceFacts, judge as rule};
+use lakebed_conflict::maxcompute::{Hints, MaxComputeFacts};
 use lakebed_lance::transaction::Transaction;
 use lakebed_lance::{Pending, Snapshot, facts_of};
 use lakebed_transaction::LanceKind;
@@ -36,6 +38,21 @@ pub(super) fn judge(case: &Case, bases: &mut Bases) -> Result<Answer, CliError> 
         landed_index: at,
         effective_level: None,
     })
+}
+
+/// Ours and what landed, in the words of the matrix of MaxCompute.
+pub(super) fn in_the_matrix(case: &Case, hints: Hints, bases: &mut Bases) -> Result<(Side, Vec<Side>), CliError> {
+    let base = case.base.as_ref().map(|path| manifest(path, bases)).transpose()?;
+    let side = |kind: LanceKind, facts: &LanceFacts| {
+        Side::new(&kind.to_string(), MaxComputeFacts::of_lance(kind, facts, hints))
+    };
+    let ours = transaction(&case.ours)?;
+    let mine = side(ours.kind(), &ours_facts(&ours, base.as_ref())?);
+    let landed = case.landed.iter().map(|path| {
+        let theirs = transaction(path)?;
+        Ok(side(theirs.kind(), &facts_of(theirs.message(), base.as_deref(), None)))
+    });
+    Ok((mine, landed.collect::<Result<_, CliError>>()?))
 }
 
 fn manifest(path: &Path, bases: &mut Bases) -> Result<Arc<Snapshot>, CliError> {

@@ -4,12 +4,14 @@ mod batch;
 mod case;
 mod delta;
 mod lance;
+mod maxcompute;
 
 use crate::args::ExplainArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
 use case::{Bases, Case};
+use lakebed_conflict::maxcompute::Compaction;
 
 pub(crate) async fn run(args: ExplainArgs, json: bool) -> Result<Exit, CliError> {
     if let Some(file) = &args.batch {
@@ -18,7 +20,9 @@ pub(crate) async fn run(args: ExplainArgs, json: bool) -> Result<Exit, CliError>
     let (Some(policy), Some(ours)) = (args.policy, args.ours) else {
         return Err(CliError::usage("--policy and --ours are missing", "name both, or a --batch"));
     };
-    let answer = Case { policy, ours, landed: args.landed, base: args.base }.judge(&mut Bases::default()).await?;
+    let compaction = args.compaction.map_or(Compaction::Unknown, Into::into);
+    let case = Case { policy, ours, landed: args.landed, base: args.base, compaction };
+    let answer = case.judge(&mut Bases::default()).await?;
     if json {
         output::document(&answer.document())?;
     } else {
