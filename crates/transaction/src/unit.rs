@@ -27,10 +27,19 @@ impl UnitId {
         Self::File { hash: hash_of(path), path: Arc::from(path) }
     }
 
-    fn key(&self) -> (u64, Option<&str>) {
+    /// What stands first in the order.
+    #[inline]
+    const fn number(&self) -> u64 {
         match self {
-            Self::Fragment(id) => (*id, None),
-            Self::File { hash, path } => (*hash, Some(path)),
+            Self::Fragment(id) => *id,
+            Self::File { hash, .. } => *hash,
+        }
+    }
+
+    fn path(&self) -> Option<&str> {
+        match self {
+            Self::Fragment(_) => None,
+            Self::File { path, .. } => Some(path),
         }
     }
 }
@@ -42,7 +51,7 @@ fn hash_of(text: &str) -> u64 {
 
 impl PartialEq for UnitId {
     fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
+        self.number() == other.number() && self.path() == other.path()
     }
 }
 
@@ -55,14 +64,15 @@ impl PartialOrd for UnitId {
 }
 
 impl Ord for UnitId {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
+        self.number().cmp(&other.number()).then_with(|| self.path().cmp(&other.path()))
     }
 }
 
 impl Hash for UnitId {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.key().0.hash(state);
+        self.number().hash(state);
     }
 }
 
@@ -104,7 +114,9 @@ impl UnitSet {
     /// Whether the unit is in the set.
     #[must_use]
     pub fn contains(&self, id: &UnitId) -> bool {
-        self.0.binary_search(id).is_ok()
+        let within = |first: &UnitId, last: &UnitId| (first.number()..=last.number()).contains(&id.number());
+        self.0.first().zip(self.0.last()).is_some_and(|(first, last)| within(first, last))
+            && self.0.binary_search(id).is_ok()
     }
 
     /// Adds a unit.
@@ -116,7 +128,20 @@ impl UnitSet {
 
     /// The first units that are in both sets, at most `limit` of them.
     #[must_use]
+    #[inline]
     pub fn common(&self, other: &Self, limit: usize) -> Vec<UnitId> {
+        if self.is_apart(other) { Vec::new() } else { self.meet(other, limit) }
+    }
+
+    /// Whether the ends of the two alone tell that they share nothing.
+    #[inline]
+    fn is_apart(&self, other: &Self) -> bool {
+        let ends = |set: &Self| Some((set.0.first()?.number(), set.0.last()?.number()));
+        let (Some((first, last)), Some((other_first, other_last))) = (ends(self), ends(other)) else { return true };
+        last < other_first || other_last < first
+    }
+
+    fn meet(&self, other: &Self, limit: usize) -> Vec<UnitId> {
         let (a, b) = (self.0.as_slice(), other.0.as_slice());
         let (small, large) = if a.len() <= b.len() { (a, b) } else { (b, a) };
         if small.len().saturating_mul(SEARCH_FACTOR) < large.len() {
@@ -127,7 +152,7 @@ impl UnitSet {
         while let (Some(x), Some(y)) = (a.get(i), b.get(j))
             && found.len() < limit
         {
-            let (m, n) = (x.key().0, y.key().0);
+            let (m, n) = (x.number(), y.number());
             if m == n {
                 let order = x.cmp(y);
                 if order.is_eq() {

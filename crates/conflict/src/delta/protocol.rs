@@ -72,6 +72,6 @@ impl ProtocolState {
 
     fn implies(&self, feature: &str) -> bool {
         self.writer_version < LISTED_WRITER_VERSION
-            && LEGACY.iter().any(|(name, since)| name.eq_ignore_ascii_case(feature) && self.writer_version >= *since)
+            && LEGACY.iter().any(|(name, since)| self.writer_version >= *since && name.eq_ignore_ascii_case(feature))
     }
 }
