@@ -196,8 +196,9 @@ impl<X: Family> Writer<X> {
         let budget = Budget {
             rebases_max: 20,
             elapsed_ms_max: 60_000,
-            failures_max: 4,
-            repeats_max: 8,
+            // Small budgets leave outcomes unknown, which is what whoever asks again has to deal with.
+            failures_max: u32::try_from(view.rng.below(5)).unwrap_or(4),
+            repeats_max: u32::try_from(view.rng.below(9)).unwrap_or(8),
             backoff: Backoff { first_ms: 4, max_ms: 100, seed: view.rng.next() },
         };
         let freshness = Freshness { until_ms, for_ms: view.setup.fresh_ms };
