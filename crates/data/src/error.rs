@@ -70,6 +70,14 @@ pub enum DataError {
         /// The columns there are.
         known: String,
     },
+    /// The rows have two columns of one name.
+    #[error("columns {first} and {column} have one name; names count without regard to case, so rename or drop one")]
+    TwinColumn {
+        /// The first.
+        first: String,
+        /// The second.
+        column: String,
+    },
     /// The rows lack a column that may not be NULL.
     #[error("column {column} is missing from the rows and may not be NULL; supply it")]
     MissingColumn {
@@ -175,6 +183,7 @@ impl DataError {
             | Self::InFile { .. } => self,
             Self::UnsupportedType { .. }
             | Self::ExtraColumn { .. }
+            | Self::TwinColumn { .. }
             | Self::MissingColumn { .. }
             | Self::UnknownColumn { .. }
             | Self::TypeMismatch { .. }

@@ -76,7 +76,7 @@ pub(super) fn cell(value: &Scalar, to: &ColumnType, target: &DataType, single: b
 }
 
 /// The value of a text; blanks and control characters around it do not count, as in Spark.
-fn from_text(text: &Arc<str>, to: &ColumnType) -> Option<Scalar> {
+pub(crate) fn from_text(text: &str, to: &ColumnType) -> Option<Scalar> {
     let trimmed = text.trim_matches(|c: char| c <= ' ');
     let integer = |low: i64, high: i64| {
         let value = trimmed.parse::<i64>().ok()?;
@@ -101,7 +101,7 @@ fn from_text(text: &Arc<str>, to: &ColumnType) -> Option<Scalar> {
         ColumnType::Date => parse_date(trimmed).map(Scalar::Date),
         ColumnType::Timestamp => parse_wall_clock(trimmed)?.instant().map(Scalar::Timestamp),
         ColumnType::TimestampNtz => parse_wall_clock(trimmed).map(|wall| Scalar::TimestampNtz(wall.micros)),
-        ColumnType::String => Some(Scalar::String(Arc::clone(text))),
+        ColumnType::String => Some(Scalar::string(text)),
         ColumnType::Binary => Some(Scalar::Binary(Arc::from(text.as_bytes()))),
         ColumnType::Array(_) | ColumnType::Map(_, _) | ColumnType::Struct(_) | ColumnType::Other(_) => None,
     }

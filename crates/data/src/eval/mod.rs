@@ -14,6 +14,8 @@ mod function;
 mod pattern;
 mod value;
 
+pub(crate) use cast::from_text;
+
 use crate::schema::{Extra, align_array, columns_of, listed, literal, position, same_name, scalar_at};
 use crate::{DataError, EvalFailure};
 use arrow_arith::boolean;
@@ -107,15 +109,6 @@ pub fn evaluate_scalar(expr: &Expr, row: &[(&str, Scalar)]) -> Result<Scalar, Da
     let value = evaluate(expr, &batch.map_err(DataError::arrow("one row"))?)?;
     let none = || failed(expr)(EvalFailure::Types { types: format!("{} as its value", value.data_type()) });
     scalar_at(&value, 0).ok_or_else(none)
-}
-
-/// Texts of a file as the values of a column; of binaries they are base64.
-pub(crate) fn cast_to_column(array: &ArrayRef, column: &Column) -> Result<ArrayRef, DataError> {
-    if column.column_type == ColumnType::Binary {
-        return crate::output::from_base64(array, &column.name);
-    }
-    let expr = Expr::column(&column.name);
-    cast::cast(&Value::column(array.clone()), &column.column_type).map(|value| value.array).map_err(failed(&expr))
 }
 
 fn failed(expr: &Expr) -> impl Fn(EvalFailure) -> DataError + '_ {

@@ -15,7 +15,8 @@ use std::io::Write;
 /// The form of a file, by the ending of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputKind {
-    /// `.csv`: a header, commas, quotes where needed; NULL is an empty cell, nested values are JSON.
+    /// `.csv`: a header, commas, quotes where needed; NULL is an empty cell (a blank line where there is one column), the
+    /// empty text `""`, nested values are JSON.
     Csv,
     /// `.jsonl`: one JSON object per line.
     JsonLines,
@@ -137,10 +138,10 @@ fn cell(name: &str, array: &ArrayRef, row: usize) -> Result<String, DataError> {
     if array.is_null(row) || *array.data_type() == DataType::Null {
         return Ok(String::new());
     }
-    let is_text = matches!(array.data_type(), DataType::Utf8);
+    let is_text = matches!(array.data_type(), DataType::Utf8 | DataType::Binary);
     if let Some(scalar) = scalar_at(array, row).filter(|_| *array.data_type() != DataType::Float32) {
         let value = text(&scalar);
-        // An empty text is quoted, so that it can be told from NULL.
+        // An empty text or binary is quoted, so that it can be told from NULL.
         return Ok(if is_text && value.is_empty() { "\"\"".to_owned() } else { quoted(&value) });
     }
     let mut json = String::new();

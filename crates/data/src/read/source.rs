@@ -1,17 +1,24 @@
 //! Local files with rows to write: Parquet, CSV, JSON lines.
 
 mod csv;
+mod growing;
 mod jsonl;
+mod records;
+mod text;
 
 use super::guard::guarded;
 use super::metadata::prepared;
 use crate::DataError;
-use crate::schema::{align, columns_of};
+use crate::schema::{align, columns_of, join};
 use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_schema::{DataType, Fields};
+use growing::Growing;
 use lakebed_transaction::Column;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaDataReader;
+use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -19,6 +26,12 @@ use std::sync::Arc;
 
 /// Rows in a batch.
 const BATCH_ROWS: usize = 8_192;
+
+/// A batch of texts is closed once it has taken this much of its file.
+const BATCH_BYTES: usize = 32 << 20;
+
+/// The longest row of texts. With a batch before it, it stays within the 31 bits of Arrow's offsets.
+const ROW_BYTES: u64 = 512 << 20;
 
 /// Batches of a local file, aligned to the columns of the table. Reading blocks; call it where that is allowed.
 pub struct Source {
@@ -62,15 +75,16 @@ fn kind(path: &str) -> Result<Kind, DataError> {
     }
 }
 
-/// Opens rows to be written to a table of these columns: `.parquet`, `.csv` (with a header; an empty cell is NULL),
-/// `.jsonl`, or `-` for JSON lines on standard input. Texts are read as the types of the table.
+/// Opens rows to be written to a table of these columns: `.parquet`, `.csv` (with a header; an empty cell is NULL, `""`
+/// the empty text), `.jsonl`, or `-` for JSON lines on standard input. Texts and JSON's numbers are read as the types of
+/// the table, and refused where that would change them.
 ///
 /// # Errors
-/// The file cannot be opened, is of another kind, or names a column that the table does not have.
+/// The file cannot be opened, is of another kind, or names a column twice, or one that the table does not have.
 pub fn open_source(path: &str, columns: &[Column]) -> Result<Source, DataError> {
     let batches: Box<dyn Iterator<Item = Result<RecordBatch, DataError>> + Send> = match kind(path)? {
         Kind::Parquet => Box::new(parquet(path, columns)?),
-        Kind::Csv => Box::new(csv::batches(open(path)?, columns).map_err(|error| error.in_file(path))?),
+        Kind::Csv => Box::new(csv::batches(path, open(path)?, columns).map_err(|error| error.in_file(path))?),
         Kind::JsonLines => {
             let input: Box<dyn BufRead + Send> = Box::new(BufReader::new(open(path)?));
             Box::new(jsonl::batches(path, input, columns).map_err(|error| error.in_file(path))?)
@@ -98,7 +112,9 @@ fn parquet(
     path: &str,
     columns: &[Column],
 ) -> Result<impl Iterator<Item = Result<RecordBatch, DataError>> + Send + use<>, DataError> {
-    let mut reader = builder(path)?.with_batch_size(BATCH_ROWS).build().map_err(DataError::parquet(path))?;
+    let builder = builder(path)?;
+    refuse_twins(builder.schema().fields(), "").map_err(|error| error.in_file(path))?;
+    let mut reader = builder.with_batch_size(BATCH_ROWS).build().map_err(DataError::parquet(path))?;
     let (columns, path) = (columns.to_vec(), path.to_owned());
     let mut done = false;
     Ok(std::iter::from_fn(move || {
@@ -111,6 +127,27 @@ fn parquet(
     }))
 }
 
+/// Columns that a table could not tell apart.
+fn refuse_twins(fields: &Fields, within: &str) -> Result<(), DataError> {
+    let mut seen: HashMap<String, &str> = HashMap::new();
+    for field in fields {
+        let column = join(within, field.name());
+        if let Some(first) = seen.insert(field.name().to_lowercase(), field.name()) {
+            return Err(DataError::TwinColumn { first: join(within, first), column });
+        }
+        if let DataType::Struct(fields) = field.data_type() {
+            refuse_twins(fields, &column)?;
+        }
+    }
+    Ok(())
+}
+
+/// The rows that have grown, as a batch of the table.
+fn batch_of(rows: &mut Growing, columns: &[Column]) -> Result<RecordBatch, DataError> {
+    let rows = rows.take()?;
+    align(&RecordBatch::from(rows.as_struct()), columns)
+}
+
 /// The columns of a local file, for a table made like it or widened by it. CSV has only texts; of JSON lines the first
 /// thousand are looked at.
 ///
@@ -118,8 +155,12 @@ fn parquet(
 /// As [`open_source`]; and standard input, which can be read only once.
 pub fn source_columns(path: &str) -> Result<Vec<Column>, DataError> {
     match kind(path)? {
-        Kind::Parquet => columns_of(builder(path)?.schema()).map_err(|error| error.in_file(path)),
-        Kind::Csv => csv::columns(open(path)?).map_err(|error| error.in_file(path)),
+        Kind::Parquet => {
+            let builder = builder(path)?;
+            let found = refuse_twins(builder.schema().fields(), "").and_then(|()| columns_of(builder.schema()));
+            found.map_err(|error| error.in_file(path))
+        }
+        Kind::Csv => csv::columns(path, open(path)?).map_err(|error| error.in_file(path)),
         Kind::JsonLines => jsonl::columns(BufReader::new(open(path)?)).map_err(|error| error.in_file(path)),
         Kind::Standard => Err(DataError::UnknownKind { file: path.to_owned() }),
     }

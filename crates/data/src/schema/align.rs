@@ -3,6 +3,7 @@
 use super::{arrow_type, cast_strict, is_lossless, join, listed, same_name};
 use crate::DataError;
 use arrow_array::cast::AsArray;
+use arrow_array::types::TimestampMicrosecondType;
 use arrow_array::{Array, ArrayRef, ListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray, new_null_array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, Fields};
@@ -92,9 +93,18 @@ fn aligned(
         (ColumnType::Struct(columns), DataType::Struct(fields)) => align_struct(array, columns, fields, present, place),
         (ColumnType::Array(element), DataType::List(field)) => align_list(array, element, field, place),
         (ColumnType::Map(key, value), DataType::Map(field, _)) => align_map(array, [key, value], field, place),
+        // Files of a table whose writer left the flag for instants out of the schema: other readers take UTC there too.
+        (ColumnType::Timestamp, _) if place.extra == Extra::Drop && is_wall_clock(array.data_type()) => {
+            let wall = cast_strict(array, &arrow_type(&ColumnType::TimestampNtz)?, place.within)?;
+            Ok(Arc::new(wall.as_primitive::<TimestampMicrosecondType>().clone().with_timezone(super::UTC)))
+        }
         _ if is_lossless(array.data_type(), &target) => cast_strict(array, &target, place.within),
         _ => Err(mismatch(array, &target, place.within)),
     }
+}
+
+const fn is_wall_clock(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Timestamp(_, None))
 }
 
 fn mismatch(array: &ArrayRef, to: &DataType, path: &str) -> DataError {

@@ -8,4 +8,5 @@ mod files;
 mod output;
 mod parquet_files;
 mod property;
+mod sources;
 mod stats;

@@ -1,52 +1,121 @@
-//! CSV with a header.
+//! CSV with a header. A field without quotes and without characters is NULL, `""` is the empty text; where there is one
+//! column, a blank line is a row with NULL, and elsewhere it is nothing. Nested values are JSON.
 
+use super::growing::{Growing, Refusal};
+use super::records::Records;
+use super::{BATCH_ROWS, batch_of};
 use crate::DataError;
-use crate::eval::cast_to_column;
-use crate::schema::{align, listed, same_name};
+use crate::schema::{listed, same_name};
 use arrow_array::RecordBatch;
-use arrow_csv::ReaderBuilder;
-use arrow_csv::reader::Format;
-use arrow_schema::{DataType, Field, Schema};
 use lakebed_transaction::{Column, ColumnType};
 use std::fs::File;
-use std::io::{Seek, SeekFrom};
-use std::sync::Arc;
+use std::io::BufReader;
+
+/// Bytes that are read at once.
+const BUFFER_BYTES: usize = 1 << 18;
+
+type FileRecords = Records<BufReader<File>>;
+
+fn records(name: &str, file: File) -> FileRecords {
+    Records::new(name, BufReader::with_capacity(BUFFER_BYTES, file))
+}
 
 /// The header's names.
-fn header(file: &mut File) -> Result<Vec<String>, DataError> {
-    let wrong = || DataError::arrow("the header");
-    let (schema, _) = Format::default().with_header(true).infer_schema(&mut *file, Some(0)).map_err(wrong())?;
-    file.seek(SeekFrom::Start(0)).map_err(|source| DataError::Io { file: "the CSV file".to_owned(), source })?;
-    Ok(schema.fields().iter().map(|field| field.name().trim_start_matches('\u{feff}').to_owned()).collect())
+fn header(records: &mut FileRecords) -> Result<Vec<String>, DataError> {
+    if !records.read()? {
+        return Err(records.refused("it is empty, without so much as a header"));
+    }
+    let mut names: Vec<String> = Vec::new();
+    for (bytes, _) in records.fields() {
+        let name = std::str::from_utf8(bytes).map_err(|_| records.refused("the header is not UTF-8"))?;
+        if name.is_empty() {
+            return Err(records.refused("the header has a column without a name"));
+        }
+        if let Some(first) = names.iter().find(|known| same_name(known, name)) {
+            return Err(records.refused(&format!("the header names column {first} twice, the second time as {name}")));
+        }
+        names.push(name.to_owned());
+    }
+    Ok(names)
 }
 
 /// Every column as text.
-pub(super) fn columns(mut file: File) -> Result<Vec<Column>, DataError> {
-    Ok(header(&mut file)?.into_iter().map(|name| Column::new(name, ColumnType::String, true)).collect())
+pub(super) fn columns(name: &str, file: File) -> Result<Vec<Column>, DataError> {
+    let names = header(&mut records(name, file))?.into_iter();
+    Ok(names.map(|name| Column::new(name, ColumnType::String, true)).collect())
 }
 
-pub(super) fn batches(
-    mut file: File,
-    columns: &[Column],
-) -> Result<impl Iterator<Item = Result<RecordBatch, DataError>> + Send + use<>, DataError> {
-    let names = header(&mut file)?;
-    let find = |name: &String| columns.iter().find(|column| same_name(&column.name, name)).cloned();
+pub(super) fn batches(name: &str, file: File, columns: &[Column]) -> Result<Rows, DataError> {
+    let mut records = records(name, file);
+    let names = header(&mut records)?;
     let known = || listed(columns.iter().map(|column| column.name.as_str()));
-    let found = names
-        .iter()
-        .map(|name| find(name).ok_or_else(|| DataError::ExtraColumn { column: name.clone(), known: known() }));
-    let found = found.collect::<Result<Vec<Column>, DataError>>()?;
-    let texts = names.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect::<Vec<_>>();
-    let reader = ReaderBuilder::new(Arc::new(Schema::new(texts))).with_header(true).with_batch_size(super::BATCH_ROWS);
-    let reader = reader.build(file).map_err(DataError::arrow("the CSV file"))?;
-    let columns = columns.to_vec();
-    Ok(reader.map(move |batch| {
-        let batch = batch.map_err(DataError::arrow("the CSV file"))?;
-        let arrays = batch.columns().iter().zip(&found).map(|(array, column)| cast_to_column(array, column));
-        let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
-        let fields =
-            found.iter().zip(&arrays).map(|(column, array)| Field::new(&column.name, array.data_type().clone(), true));
-        let typed = RecordBatch::try_new(Arc::new(Schema::new(fields.collect::<Vec<_>>())), arrays);
-        align(&typed.map_err(DataError::arrow("the CSV file"))?, &columns)
-    }))
+    let place = |name: &String| {
+        let found = columns.iter().position(|column| column.name == *name);
+        let found = found.or_else(|| columns.iter().position(|column| same_name(&column.name, name)));
+        found.ok_or_else(|| DataError::ExtraColumn { column: name.clone(), known: known() })
+    };
+    let places = names.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+    Ok(Rows { records, places, rows: Growing::rows_of(columns)?, columns: columns.to_vec(), row: 0, done: false })
+}
+
+/// The rows of a file, batch by batch.
+pub(super) struct Rows {
+    records: FileRecords,
+    /// The column of each field.
+    places: Vec<usize>,
+    rows: Growing,
+    columns: Vec<Column>,
+    row: u64,
+    done: bool,
+}
+
+impl Iterator for Rows {
+    type Item = Result<RecordBatch, DataError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let batch = self.batch();
+        self.done |= !matches!(batch, Ok(Some(_)));
+        batch.transpose()
+    }
+}
+
+impl Rows {
+    fn batch(&mut self) -> Result<Option<RecordBatch>, DataError> {
+        let mut bytes = 0;
+        while self.rows.rows() < BATCH_ROWS && bytes < super::BATCH_BYTES && self.records.read()? {
+            bytes += self.records.size_bytes();
+            if self.records.is_blank() && self.places.len() > 1 {
+                continue;
+            }
+            self.row += 1;
+            self.push().map_err(|refusal| {
+                let place = format!("row {} (ends at line {})", self.row, self.records.line());
+                refusal.at(self.records.name(), &place)
+            })?;
+        }
+        if self.rows.rows() == 0 { Ok(None) } else { batch_of(&mut self.rows, &self.columns).map(Some) }
+    }
+
+    fn push(&mut self) -> Result<(), Refusal> {
+        let refused = |reason: String| Refusal::Value { path: String::new(), reason };
+        let (found, expected) = (self.records.fields().count(), self.places.len());
+        if found != expected {
+            return Err(refused(format!("it has {found} fields where the header has {expected}")));
+        }
+        for ((bytes, quoted), place) in self.records.fields().zip(&self.places) {
+            let text = std::str::from_utf8(bytes).map_err(|error| refused(error.to_string()))?;
+            if let Some(column) = self.rows.fields_mut().get_mut(*place) {
+                if text.is_empty() && !quoted {
+                    column.push_null();
+                } else {
+                    column.push_text(text)?;
+                }
+            }
+        }
+        self.rows.complete_row();
+        Ok(())
+    }
 }
