@@ -1,7 +1,7 @@
 //! An entry whose create was answered after the deadline: does it stand in the history, or in a number that a cleanup freed?
 
 use crate::machine::{Attempt, Purpose, State};
-use crate::{Commit, EntryRef, Format, Request, Step};
+use crate::{Answer, Commit, EntryRef, Format, Request, Step};
 use lakebed_naming::Version;
 
 /// How an entry stands to those above it.
@@ -24,14 +24,24 @@ impl<F: Format> Commit<F> {
         match standing(attempt.at, entries, self.freshness.for_ms) {
             Standing::Within => self.committed(attempt.at),
             Standing::Stray => {
-                let request = Request::Delete(attempt.name.clone());
-                self.ask(State::Withdrawing(attempt), vec![request])
+                let request = Request::Get(attempt.name.clone());
+                self.ask(State::Checking(attempt), vec![request])
             }
             Standing::Untold => {
                 let said = "the create was answered late, and a cleanup has passed over what it became".to_owned();
                 self.unknown(attempt.at, said)
             }
         }
+    }
+
+    /// Only what is byte for byte ours is taken out. Where another sleeper's entry fills the number, ours may have stood there
+    /// before a cleanup freed it, as part of the history.
+    pub(crate) fn checked(&mut self, attempt: Attempt, answers: Vec<Answer>) -> Step {
+        if answers.into_iter().next() == Some(Answer::Bytes(attempt.entry.clone())) {
+            let request = Request::Delete(attempt.name.clone());
+            return self.ask(State::Withdrawing(attempt), vec![request]);
+        }
+        self.unknown(attempt.at, "the create was answered late, and its number holds something else by now".to_owned())
     }
 
     /// Ours was taken out of a freed number. Where every create of it was plainly answered it is nowhere now; otherwise another

@@ -103,6 +103,8 @@ pub(crate) enum State {
         bytes: Bytes,
         needs: Vec<ObjectName>,
     },
+    /// Reading what stands in a number that a cleanup had freed, before it is taken out.
+    Checking(Attempt),
     /// Taking our entry back out of a number that a cleanup had freed.
     Withdrawing(Attempt),
 }
@@ -268,6 +270,7 @@ impl<F: Format> Commit<F> {
             State::Creating(attempt) => self.created(attempt, answers, now_ms),
             State::Confirming(attempt) => self.confirmed(attempt, answers, now_ms),
             State::Identifying { attempt, bytes, needs } => self.identified(attempt, bytes, &needs, answers, now_ms),
+            State::Checking(attempt) => self.checked(attempt, answers),
             State::Withdrawing(attempt) => self.withdrawn(attempt, now_ms),
         }
     }

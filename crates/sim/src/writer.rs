@@ -258,10 +258,10 @@ impl<X: Family> Writer<X> {
         let Running { mut work, commit, begun_ms, .. } = run;
         view.note(|| format!("w{} {} ended: {answer:?}", self.who, work.id));
         view.audit.ended(work.id.as_str(), &answer);
-        let mut deletes = commit.leftovers(&answer);
         let mut then = None;
         // What was offered before may have landed, so only the first offer's objects are certainly nobody's.
         let alone = work.resubmitted == 0;
+        let mut deletes = if alone { commit.leftovers(&answer) } else { Vec::new() };
         let objects = if alone { work.objects.clone() } else { Vec::new() };
         let held = self.held.take();
         match &answer {

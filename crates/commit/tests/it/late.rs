@@ -35,13 +35,16 @@ fn a_freed_number_is_withdrawn_and_nothing_is_committed() {
         let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
         let _ = machine.start(0);
         let _ = machine.answer(vec![Answer::Created], 90_000);
-        let withdraw = if entries.len() == 3 {
+        let check = if entries.len() == 3 {
             // The page is full: the next one is asked for first.
             let _ = asked(machine.answer(vec![names(entries)], 90_001));
             asked(machine.answer(vec![names(&[])], 90_002))
         } else {
             asked(machine.answer(vec![names(entries)], 90_001))
         };
+        assert_eq!(check, vec![Request::Get(name(8))]);
+        let ours = machine.offered().unwrap().clone();
+        let withdraw = asked(machine.answer(vec![Answer::Bytes(ours)], 90_003));
         assert_eq!(withdraw, vec![Request::Delete(name(8))]);
         let _ = asked(machine.answer(vec![Answer::Deleted], 90_003));
         let after: Vec<_> = entries[1..].to_vec();
@@ -73,8 +76,22 @@ fn two_sleepers_in_a_row_do_not_prove_each_other() {
     let _ = machine.start(0);
     let _ = machine.answer(vec![Answer::Created], 90_000);
     let _ = asked(machine.answer(vec![names(&[(8, 90_000), (9, 90_001), (10, 5_000)])], 90_002));
-    let withdraw = asked(machine.answer(vec![names(&[])], 90_003));
-    assert_eq!(withdraw, vec![Request::Delete(name(8))]);
+    assert_eq!(asked(machine.answer(vec![names(&[])], 90_003)), vec![Request::Get(name(8))]);
+    let ours = machine.offered().unwrap().clone();
+    assert_eq!(asked(machine.answer(vec![Answer::Bytes(ours)], 90_004)), vec![Request::Delete(name(8))]);
+}
+
+#[test]
+fn another_sleepers_entry_is_not_withdrawn() {
+    // Ours may have stood there, been built on and cleaned away; what stands there now is somebody else's.
+    for found in [Answer::Bytes(entry("them", &["b".into()], &["b".into()])), Answer::Absent] {
+        let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
+        let _ = machine.start(0);
+        let _ = machine.answer(vec![Answer::Created], 90_000);
+        let _ = asked(machine.answer(vec![names(&[(8, 90_000), (12, 5_000)])], 90_001));
+        let outcome = ended(machine.answer(vec![found], 90_002));
+        assert!(matches!(outcome, Ok(Outcome::Unknown { tried, .. }) if tried == Version::new(8)), "{outcome:?}");
+    }
 }
 
 #[test]
@@ -98,8 +115,9 @@ fn a_withdrawn_entry_of_which_another_put_went_unanswered_is_unknown() {
     let again = asked(machine.answer(vec![Answer::Elapsed], 30));
     assert!(matches!(again.as_slice(), [Request::Create(..)]));
     let _ = asked(machine.answer(vec![Answer::Created], 90_000));
-    let withdraw = asked(machine.answer(vec![names(&[(8, 90_000), (12, 5_000)])], 90_001));
-    assert_eq!(withdraw, vec![Request::Delete(name(8))]);
+    let _ = asked(machine.answer(vec![names(&[(8, 90_000), (12, 5_000)])], 90_001));
+    let ours = machine.offered().unwrap().clone();
+    assert_eq!(asked(machine.answer(vec![Answer::Bytes(ours)], 90_001)), vec![Request::Delete(name(8))]);
     let outcome = ended(machine.answer(vec![Answer::Deleted], 90_002));
     assert!(matches!(outcome, Ok(Outcome::Unknown { tried, .. }) if tried == Version::new(8)), "{outcome:?}");
 }
