@@ -28,8 +28,8 @@ pub(crate) struct Global {
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// An option of the store, by object_store's name for it; stronger than the environment.
-    #[arg(long = "storage-option", value_name = "KEY=VALUE", value_parser = pair, global = true)]
-    storage_options: Vec<(String, String)>,
+    #[arg(long = "storage-option", value_name = "KEY=VALUE", global = true)]
+    storage_options: Vec<String>,
     /// What an answered write to a local disk survives: full a power cut, none only a crash of the program.
     #[arg(long, value_enum, default_value_t = DurabilityArg::Full, global = true)]
     pub(crate) durability: DurabilityArg,
@@ -39,7 +39,20 @@ impl Global {
     /// How to open a store.
     pub(crate) fn store_options(&self) -> StoreOptions {
         let options = StoreOptions::new().durability(self.durability.into());
-        self.storage_options.iter().fold(options, |options, (key, value)| options.option(key, value))
+        let pairs = self.storage_options.iter().filter_map(|text| text.split_once('='));
+        pairs.fold(options, |options, (key, value)| options.option(key, value))
+    }
+
+    /// Refuses options of the store that are no pairs. Not left to the parser of the command line, which would repeat the text,
+    /// and the text may be a secret.
+    pub(crate) fn check(&self) -> Result<(), CliError> {
+        match self.storage_options.iter().position(|text| pair(text).is_err()) {
+            None => Ok(()),
+            Some(at) => Err(CliError::usage(
+                format!("--storage-option number {} is no pair (it is not shown, for it may hold a secret)", at + 1),
+                "write key=value",
+            )),
+        }
     }
 
     /// How to open a table.
@@ -226,7 +239,7 @@ pub(crate) struct OverwriteArgs {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
     /// Replace only the rows that this selects.
-    #[arg(long = "where", value_name = "PREDICATE")]
+    #[arg(long = "where", value_name = "PREDICATE", allow_hyphen_values = true)]
     pub(crate) predicate: Option<String>,
     #[command(flatten)]
     pub(crate) committing: Committing,
@@ -236,7 +249,7 @@ pub(crate) struct OverwriteArgs {
 pub(crate) struct DeleteArgs {
     pub(crate) table: String,
     /// The rows to delete.
-    #[arg(long = "where", value_name = "PREDICATE")]
+    #[arg(long = "where", value_name = "PREDICATE", allow_hyphen_values = true)]
     pub(crate) predicate: String,
     #[command(flatten)]
     pub(crate) committing: Committing,
@@ -246,7 +259,7 @@ pub(crate) struct DeleteArgs {
 pub(crate) struct TruncateArgs {
     pub(crate) table: String,
     /// Only the rows that this selects.
-    #[arg(long = "where", value_name = "PREDICATE")]
+    #[arg(long = "where", value_name = "PREDICATE", allow_hyphen_values = true)]
     pub(crate) predicate: Option<String>,
     #[command(flatten)]
     pub(crate) committing: Committing,
@@ -301,7 +314,7 @@ pub(crate) struct ScanArgs {
     #[command(flatten)]
     pub(crate) version: VersionArgs,
     /// Only the rows that this selects.
-    #[arg(long = "where", value_name = "PREDICATE")]
+    #[arg(long = "where", value_name = "PREDICATE", allow_hyphen_values = true)]
     pub(crate) predicate: Option<String>,
     /// Only these columns, in this order.
     #[arg(long, value_name = "COLUMN,…", value_delimiter = ',')]

@@ -4,6 +4,8 @@ use crate::exit::Exit;
 use lakebed_commit::FormatError;
 use lakebed_data::DataError;
 use lakebed_delta::DeltaError;
+use lakebed_naming::Version;
+use lakebed_ops::OpsError;
 use lakebed_sql::SqlError;
 use lakebed_storage::StoreError;
 use lakebed_table::TableError;
@@ -25,8 +27,16 @@ pub(crate) enum CliError {
     /// Standard output does not take what is written.
     #[error("standard output: {0}")]
     Output(io::Error),
+    /// Committed, and nobody was told.
+    #[error(
+        "committed at version {version}, but the answer could not be written: {source}; do not run it again, the change is in the table"
+    )]
+    Unanswered { version: Version, source: io::Error },
     #[error(transparent)]
     Table(#[from] TableError),
+    /// What was typed does not fit the table, or no table.
+    #[error(transparent)]
+    Typed(TableError),
     #[error(transparent)]
     Sql(#[from] SqlError),
     #[error(transparent)]
@@ -57,11 +67,28 @@ impl CliError {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
+    /// For commands of which the command line says everything that can be invalid.
+    pub(crate) fn typed(error: TableError) -> Self {
+        if matches!(error, TableError::Invalid { .. } | TableError::Ops(OpsError::Invalid { .. })) {
+            Self::Typed(error)
+        } else {
+            Self::Table(error)
+        }
+    }
+
     /// The exit status.
-    pub(crate) const fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Usage { .. } | Self::Sql(_) | Self::Table(TableError::Sql(_)) => Exit::Usage,
+            Self::Usage { .. } | Self::Sql(_) | Self::Typed(_) | Self::Table(TableError::Sql(_)) => Exit::Usage,
+            Self::Data(error) | Self::Table(TableError::Data(error) | TableError::Ops(OpsError::Data(error)))
+                if matches!(error, DataError::UnknownKind { .. } | DataError::UnknownFunction { .. }) =>
+            {
+                Exit::Usage
+            }
+            // The reader of the answer went away, and all is done.
+            Self::Unanswered { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Self::Failed { .. }
+            | Self::Unanswered { .. }
             | Self::File { .. }
             | Self::Output(_)
             | Self::Table(_)

@@ -10,6 +10,7 @@ mod exit;
 mod fragments;
 mod input;
 mod output;
+mod predicate;
 mod progress;
 mod report;
 mod rows;

@@ -10,14 +10,25 @@ use serde_json::{Map, Value, json};
 /// Prints the answer; the exit status goes by it.
 pub(crate) fn print(what: &str, report: &Report, json: bool) -> Result<Exit, CliError> {
     let reason = reason(&report.outcome);
-    if json {
-        output::document(&document(report, reason.as_deref()))?;
+    let answered = if json {
+        output::document(&document(report, reason.as_deref()))
     } else if let Outcome::Committed { version, .. } = &report.outcome {
-        output::line(format!("{what}: version {version}{}", counted(report)))?;
+        output::line(format!("{what}: version {version}{}", counted(report)))
     } else if let Outcome::Nothing { version } = &report.outcome {
-        output::line(format!("{what}: nothing to do, version {version} stands"))?;
-    }
+        output::line(format!("{what}: nothing to do, version {version} stands"))
+    } else {
+        Ok(())
+    };
     let exit = Exit::of(&report.outcome);
+    match (answered, &report.outcome) {
+        (Err(CliError::Output(source)), Outcome::Committed { version, .. }) => {
+            return Err(CliError::Unanswered { version: *version, source });
+        }
+        (Err(error), _) if exit == Exit::Done => return Err(error),
+        // The status and what is said below tell how it ended.
+        (Err(error), _) => output::note(&format!("lakebed: {error}")),
+        (Ok(()), _) => {}
+    }
     if let (Some(reason), true) = (reason, exit != Exit::Done) {
         output::note(&format!("lakebed: {reason}"));
         if matches!(report.outcome, Outcome::Unknown { .. }) {

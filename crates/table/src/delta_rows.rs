@@ -61,10 +61,27 @@ impl Table {
     /// # Errors
     /// The predicate does not fit the table, or the store cannot be asked. Nothing was committed.
     pub async fn delete(&mut self, predicate: &str, commit: &CommitOptions) -> Result<Report, TableError> {
+        self.delete_where("delete", predicate, commit).await
+    }
+
+    /// Deletes all rows, or those that meet a predicate (SQL text).
+    ///
+    /// # Errors
+    /// As [`Table::delete`].
+    pub async fn truncate(&mut self, predicate: Option<&str>, commit: &CommitOptions) -> Result<Report, TableError> {
+        self.delete_where("truncate", predicate.unwrap_or("TRUE"), commit).await
+    }
+
+    async fn delete_where(
+        &mut self,
+        statement: &'static str,
+        predicate: &str,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
         let mut plannings = 0;
         loop {
             plannings += 1;
-            let held = self.delta_for("delete")?;
+            let held = self.delta_for(statement)?;
             let expr = bound(predicate, &held)?;
             let plan = delete(self.store(), &*held.snapshot, &expr, predicate, WriteOptions::default()).await?;
             let report = self.commit_plan(&held, plan, commit).await?;

@@ -1,12 +1,26 @@
 //! Which policy judges a commit.
 
-use crate::{TableError, TableFormat};
+use crate::snapshot::Snapshot;
+use crate::{Table, TableError, TableFormat};
 use lakebed_conflict::delta::{DeltaPolicy, IsolationLevel, LEVEL_PROPERTY};
 use lakebed_delta::action::Metadata;
 use std::collections::BTreeMap;
 
 /// The property by which a table names its policy.
 const PROPERTY: &str = "lakebed.policy";
+
+impl Table {
+    /// Whether commits to this table may be judged under the policy of this name (see [`crate::CommitOptions::policy`]).
+    ///
+    /// # Errors
+    /// [`TableError::Invalid`]: there is no such policy for the table's format, or it is weaker than what the table promises.
+    pub fn check_policy(&self, name: &str) -> Result<(), TableError> {
+        match &self.snapshot {
+            Snapshot::Delta(held) => delta(Some(name), Some(held.snapshot.metadata())).map(drop),
+            Snapshot::Lance(_) => named_lance(name),
+        }
+    }
+}
 
 /// The policy of a Delta table: the caller's, else the property `lakebed.policy`, else the level that the table names.
 /// A caller may not take a weaker one than a property of the table names.

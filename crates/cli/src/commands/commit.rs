@@ -21,7 +21,7 @@ pub(crate) async fn run(args: CommitArgs, global: &Global) -> Result<Exit, CliEr
             ));
         }
     };
-    let mut table = commands::open(&args.table, global).await?;
+    let mut table = commands::open_to_commit(&args.table, global, &options).await?;
     if table.format() != format {
         return Err(CliError::usage(
             format!(

@@ -26,6 +26,8 @@ pub(crate) async fn run(args: CreateArgs, global: &Global) -> Result<Exit, CliEr
     let new = NewTable::new(args.format.into(), columns)
         .with_partition_columns(args.partition_by)
         .with_properties(args.properties.into_iter().collect());
-    let (_, report) = Table::create(&args.table, &global.open_options(), &new, &args.committing.options()?).await?;
+    let options = args.committing.options()?;
+    let created = Table::create(&args.table, &global.open_options(), &new, &options).await;
+    let (_, report) = created.map_err(CliError::typed)?;
     report::print(&format!("created {}", args.table), &report, global.json)
 }

@@ -23,11 +23,12 @@ use crate::exit::Exit;
 use crate::{output, report};
 use jiff::tz::TimeZone;
 use lakebed_sql::parse_time;
-use lakebed_table::{Report, Snapshot, Table, VersionSpec};
+use lakebed_table::{CommitOptions, Report, Snapshot, Table, VersionSpec};
 
 /// Carries out a command.
 pub(crate) async fn run(cli: Cli) -> Result<Exit, CliError> {
     let global = &cli.global;
+    global.check()?;
     match cli.command {
         Command::Create(args) => create::run(args, global).await,
         Command::Append(args) => append::run(args, global).await,
@@ -50,6 +51,15 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, CliError> {
 
 async fn open(url: &str, global: &Global) -> Result<Table, CliError> {
     Ok(Table::open(url, &global.open_options()).await?)
+}
+
+/// Opens a table to commit to it under the policy that was typed.
+async fn open_to_commit(url: &str, global: &Global, options: &CommitOptions) -> Result<Table, CliError> {
+    let table = open(url, global).await?;
+    if let Some(policy) = &options.policy {
+        table.check_policy(policy).map_err(CliError::typed)?;
+    }
+    Ok(table)
 }
 
 /// The version that is asked for, loaded.

@@ -4,7 +4,7 @@ use crate::args::{Global, ScanArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::rows::{self, JsonArray};
-use crate::{commands, output};
+use crate::{commands, output, predicate};
 use lakebed_data::{Output, OutputKind};
 use lakebed_table::{ScanRequest, Scanned};
 use lakebed_transaction::Column;
@@ -14,17 +14,28 @@ use std::io::BufWriter;
 use std::path::Path;
 
 pub(crate) async fn run(args: ScanArgs, global: &Global) -> Result<Exit, CliError> {
+    predicate::check(args.predicate.as_deref())?;
+    let output = args.output.as_deref().map(output_kind).transpose()?;
     let table = commands::open(&args.table, global).await?;
     let snapshot = commands::at(&table, &args.version).await?;
     let columns = selected(snapshot.summary()?.columns, args.select.as_deref())?;
     let request = ScanRequest { predicate: args.predicate, columns: args.select, limit: args.limit };
     let scanned = table.scan(&snapshot, &request)?;
-    match &args.output {
-        Some(path) => to_file(scanned, path, &columns, global).await?,
+    match output {
+        Some(target) => to_file(scanned, target, &columns, global).await?,
         None if global.json => to_json(scanned).await?,
         None => to_table(scanned, &columns).await?,
     }
     Ok(Exit::Done)
+}
+
+/// The file to write, and its form by its ending.
+fn output_kind(path: &Path) -> Result<(&Path, OutputKind), CliError> {
+    let name = path.display().to_string();
+    let kind = OutputKind::of_path(&name).map_err(|_| {
+        CliError::usage(format!("{name} has no ending by which to write it"), "name a .csv, .jsonl or .parquet file")
+    })?;
+    Ok((path, kind))
 }
 
 /// The columns that are read, in order.
@@ -56,11 +67,16 @@ async fn to_table(scanned: Scanned, columns: &[Column]) -> Result<(), CliError> 
 }
 
 /// Writes beside the file and puts it in its place when it is whole.
-async fn to_file(scanned: Scanned, path: &Path, columns: &[Column], global: &Global) -> Result<(), CliError> {
+async fn to_file(
+    scanned: Scanned,
+    (path, kind): (&Path, OutputKind),
+    columns: &[Column],
+    global: &Global,
+) -> Result<(), CliError> {
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".unfinished");
     let unfinished = Path::new(&unfinished);
-    let written = write(scanned, path, unfinished, columns).await;
+    let written = write(scanned, (path, kind), unfinished, columns).await;
     if written.is_err() {
         let _ = std::fs::remove_file(unfinished);
     }
@@ -73,9 +89,13 @@ async fn to_file(scanned: Scanned, path: &Path, columns: &[Column], global: &Glo
     }
 }
 
-async fn write(mut scanned: Scanned, path: &Path, unfinished: &Path, columns: &[Column]) -> Result<u64, CliError> {
+async fn write(
+    mut scanned: Scanned,
+    (path, kind): (&Path, OutputKind),
+    unfinished: &Path,
+    columns: &[Column],
+) -> Result<u64, CliError> {
     let name = path.display().to_string();
-    let kind = OutputKind::of_path(&name)?;
     let file = File::create(unfinished).map_err(|source| CliError::file(unfinished, source))?;
     let mut out = Output::new(kind, &name, BufWriter::new(file), columns)?;
     let mut rows = 0;

@@ -64,6 +64,16 @@ impl Lakebed {
         }
     }
 
+    /// Runs the program with its standard output here and this on standard input; status and standard error. `Stdio::piped()`
+    /// is a reader that has gone away before the program has its input.
+    pub(crate) fn run_to(&self, args: &[&str], stdout: Stdio, input: &str) -> (i32, String) {
+        let mut child = self.command(args).stdin(Stdio::piped()).stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    }
+
     /// Runs the program, which must do what it is told.
     pub(crate) fn ok(&self, args: &[&str]) -> Run {
         let run = self.run(args);

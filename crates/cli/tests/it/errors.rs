@@ -21,31 +21,6 @@ fn errors_name_the_object_and_the_next_step() {
 }
 
 #[test]
-fn usage_errors_are_told_apart() {
-    let lakebed = trips();
-    for args in [
-        &["delete", "trips", "--where", "nope = 1"][..],
-        &["scan", "trips", "--where", "nope = 1"],
-        &["scan", "trips", "--select", "id,nope"],
-    ] {
-        let told = lakebed.fails(2, args);
-        assert!(told.contains("nope") && told.contains("id, city, fare"), "{told}");
-    }
-    lakebed.fails(2, &["delete", "trips", "--where", "id = ("]);
-    lakebed.fails(2, &["delete", "trips"]);
-    lakebed.fails(2, &["frobnicate"]);
-    lakebed.fails(2, &["scan", "trips", "--version", "1", "--timestamp", "-1d"]);
-    lakebed.fails(2, &["create", "t", "--format", "delta"]);
-    lakebed.fails(2, &["create", "t", "--format", "iceberg", "--schema", "id long"]);
-    lakebed.fails(2, &["create", "t", "--format", "delta", "--schema", "id what"]);
-    let told = lakebed.fails(2, &["create", "t", "--format", "delta", "--schema", "id long", "--partition-by", "day"]);
-    assert!(told.contains("day") && told.contains("id"), "{told}");
-    lakebed.fails(2, &["set", "trips", "novalue"]);
-    lakebed.fails(2, &["append", "trips", "-", "-"]);
-    lakebed.fails(2, &["commit", "trips", "trips.csv"]);
-}
-
-#[test]
 fn an_existing_table_is_an_incompatible_conflict() {
     let lakebed = trips();
     let run = lakebed.run(&["create", "trips", "--format", "delta", "--schema", "id long", "--json"]);

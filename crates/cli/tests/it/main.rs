@@ -11,4 +11,6 @@ mod prepared;
 mod readme;
 mod rules;
 mod statements;
+mod unanswered;
+mod usage;
 mod values;
