@@ -3,7 +3,8 @@
 /// Reads a duration such as `interval 7 days` or `interval 1 week 2 hours`, in milliseconds.
 ///
 /// `None` where the text is no duration, or counts months or years, which have no fixed length.
-pub(crate) fn parse_ms(text: &str) -> Option<i64> {
+#[must_use]
+pub fn interval_ms(text: &str) -> Option<i64> {
     let lower = text.to_ascii_lowercase();
     let mut words = lower.split_whitespace().peekable();
     if words.peek() == Some(&"interval") {
@@ -34,11 +35,11 @@ mod tests {
 
     #[test]
     fn durations_are_read_as_spark_writes_them() {
-        assert_eq!(parse_ms("interval 7 days"), Some(604_800_000));
-        assert_eq!(parse_ms("INTERVAL 1 week 2 hours"), Some(612_000_000));
-        assert_eq!(parse_ms("90 seconds"), Some(90_000));
-        assert_eq!(parse_ms("interval 1 month"), None);
-        assert_eq!(parse_ms("interval"), None);
-        assert_eq!(parse_ms("interval 9223372036854775807 weeks"), None);
+        assert_eq!(interval_ms("interval 7 days"), Some(604_800_000));
+        assert_eq!(interval_ms("INTERVAL 1 week 2 hours"), Some(612_000_000));
+        assert_eq!(interval_ms("90 seconds"), Some(90_000));
+        assert_eq!(interval_ms("interval 1 month"), None);
+        assert_eq!(interval_ms("interval"), None);
+        assert_eq!(interval_ms("interval 9223372036854775807 weeks"), None);
     }
 }

@@ -43,6 +43,7 @@ mod time_text;
 pub use checkpoint::{CheckpointFile, write_checkpoint};
 pub use commit::{DeltaFormat, Landed, Pending, Reads, Transaction};
 pub use error::DeltaError;
+pub use interval::interval_ms;
 pub use protocol::{
     FEATURE_PROPERTY_PREFIX, READER_FEATURES, READER_VERSION_MAX, WRITER_FEATURES, WRITER_VERSION_MAX, needed_features,
 };

@@ -42,7 +42,7 @@ fn value_of(text: &str, column_type: &ColumnType) -> Option<Scalar> {
         ColumnType::Timestamp => parse_timestamp(text).map(Scalar::Timestamp),
         ColumnType::TimestampNtz => parse_timestamp(text).map(Scalar::TimestampNtz),
         ColumnType::String => Some(Scalar::string(text)),
-        ColumnType::Binary => Some(Scalar::Binary(bytes_of(text))),
+        ColumnType::Binary => Some(Scalar::Binary(Arc::from(text.as_bytes()))),
         ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Struct(_) | ColumnType::Other(_) => None,
     }
 }
@@ -94,15 +94,10 @@ pub(crate) fn decimal_digits(text: &str) -> Option<(i128, i32)> {
     Some((if negative { -magnitude } else { magnitude }, scale))
 }
 
-/// Characters up to U+00FF stand for bytes; text beyond them is taken as UTF-8.
-fn bytes_of(text: &str) -> Arc<[u8]> {
-    let narrow: Option<Vec<u8>> = text.chars().map(|symbol| u8::try_from(u32::from(symbol)).ok()).collect();
-    narrow.map_or_else(|| Arc::from(text.as_bytes()), Arc::from)
-}
-
 /// The text of a value of this type, as Spark writes it: timestamps in UTC with `Z` and six decimals.
 ///
-/// An empty string is written as null, as Spark does, so that every client reads the same.
+/// An empty string is written as null, as Spark does, so that every client reads the same. Bytes are written as the UTF-8
+/// text that they are, as Spark does too; see [`is_writable`] for those that are none.
 #[must_use]
 pub fn format(value: &Scalar, column_type: &ColumnType) -> Option<String> {
     match value {
@@ -117,8 +112,14 @@ pub fn format(value: &Scalar, column_type: &ColumnType) -> Option<String> {
             Some(format_timestamp(*micros, ' ', if micros.rem_euclid(1_000_000) == 0 { 0 } else { 6 }))
         }
         Scalar::String(text) => (!text.is_empty()).then(|| text.to_string()),
-        Scalar::Binary(bytes) => (!bytes.is_empty()).then(|| bytes.iter().map(|byte| char::from(*byte)).collect()),
+        Scalar::Binary(bytes) => std::str::from_utf8(bytes).ok().filter(|text| !text.is_empty()).map(str::to_owned),
     }
+}
+
+/// Whether a value can stand as a partition value: bytes that are no UTF-8 text have no spelling there.
+#[must_use]
+pub fn is_writable(value: &Scalar) -> bool {
+    if let Scalar::Binary(bytes) = value { std::str::from_utf8(bytes).is_ok() } else { true }
 }
 
 /// The shortest text that reads back as the number, in Java's spelling.

@@ -1,7 +1,7 @@
 //! CREATE TABLE: the first metadata and protocol, and which properties need which features.
 
 use crate::OpsError;
-use lakebed_delta::action::{Action, Metadata, Protocol};
+use lakebed_delta::action::{Action, Metadata, Protocol, TextMap};
 use lakebed_delta::schema::StructType;
 use lakebed_transaction::{Column, ColumnType};
 use std::collections::BTreeMap;
@@ -91,7 +91,49 @@ fn exact_names(definition: &TableDefinition) -> Vec<String> {
     definition.partition_columns.iter().filter_map(exact).map(|column| column.name.clone()).collect()
 }
 
+/// Properties under `delta.` that may be set as they are: none of them changes what files or readers must be.
+const PLAIN: &[&str] = &[
+    "delta.appendOnly",
+    "delta.autoOptimize.autoCompact",
+    "delta.autoOptimize.optimizeWrite",
+    "delta.checkpoint.writeStatsAsJson",
+    "delta.checkpoint.writeStatsAsStruct",
+    "delta.checkpointInterval",
+    "delta.checkpointPolicy",
+    "delta.dataSkippingNumIndexedCols",
+    "delta.dataSkippingStatsColumns",
+    "delta.deletedFileRetentionDuration",
+    "delta.enableDeletionVectors",
+    "delta.enableExpiredLogCleanup",
+    "delta.enableInCommitTimestamps",
+    "delta.isolationLevel",
+    "delta.logRetentionDuration",
+    "delta.parquet.compression.codec",
+    "delta.randomizeFilePrefixes",
+    "delta.randomPrefixLength",
+    "delta.sampleRetentionDuration",
+    "delta.setTransactionRetentionDuration",
+    "delta.targetFileSize",
+    "delta.tuneFileSizesForRewrites",
+];
+
+/// A property under `delta.` that is not a plain one belongs to a feature: setting or removing its text alone would say
+/// something of the files that is not so.
+fn refuse_protected(key: &str) -> Result<(), OpsError> {
+    let feature = NOT_WRITTEN.iter().any(|(known, _)| *known == key);
+    let ours = key.get(..6).is_some_and(|prefix| prefix.eq_ignore_ascii_case("delta."));
+    if !ours || feature || PLAIN.contains(&key) {
+        return Ok(());
+    }
+    Err(OpsError::Invalid {
+        problem: format!("{key} is not a property that can be set or removed by itself"),
+        advice: "it belongs to a feature of the format, or is misspelled; properties of your own have another prefix"
+            .to_owned(),
+    })
+}
+
 fn refuse_unwritten(key: &str, value: &str) -> Result<(), OpsError> {
+    refuse_protected(key)?;
     let off = value.eq_ignore_ascii_case("false") || value.eq_ignore_ascii_case("none");
     match NOT_WRITTEN.iter().find(|(known, _)| *known == key && !off) {
         Some((_, feature)) => Err(OpsError::Unsupported {
@@ -108,12 +150,31 @@ fn refuse_unwritten(key: &str, value: &str) -> Result<(), OpsError> {
     }
 }
 
-/// Whether properties may be set.
-pub(crate) fn check_properties(set: &BTreeMap<String, String>) -> Result<(), OpsError> {
-    set.iter().try_for_each(|(key, value)| {
+/// Whether properties of a table may be set and removed.
+pub(crate) fn check_properties(
+    before: &TextMap,
+    set: &BTreeMap<String, String>,
+    unset: &[String],
+) -> Result<(), OpsError> {
+    for (key, value) in set {
         refuse_unwritten(key, value)?;
-        check_value(key, value)
-    })
+        check_value(key, value)?;
+    }
+    for key in set.keys().chain(unset) {
+        refuse_protected(key)?;
+        // A feature that is in force cannot be switched off by its property: its files stay as they are.
+        let in_force = |value: &str| !value.eq_ignore_ascii_case("false") && !value.eq_ignore_ascii_case("none");
+        if let Some((_, feature)) = NOT_WRITTEN.iter().find(|(known, _)| known == key)
+            && before.get(key).is_some_and(in_force)
+        {
+            return Err(OpsError::Unsupported {
+                feature: (*feature).to_owned(),
+                statement: "switching it off",
+                advice: format!("leave {key} as it is"),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Values that would make later commits fail are refused when they are set.
@@ -122,6 +183,9 @@ fn check_value(key: &str, value: &str) -> Result<(), OpsError> {
         "delta.checkpointInterval" => value.parse::<u64>().map_or(true, |interval| interval == 0),
         "delta.isolationLevel" => {
             !["serializable", "writeserializable", "snapshotisolation"].contains(&value.to_ascii_lowercase().as_str())
+        }
+        "delta.logRetentionDuration" | "delta.deletedFileRetentionDuration" => {
+            lakebed_delta::interval_ms(value).is_none()
         }
         "delta.appendOnly" | "delta.enableDeletionVectors" | "delta.enableInCommitTimestamps" => {
             !["true", "false"].contains(&value.to_ascii_lowercase().as_str())
@@ -134,6 +198,9 @@ fn check_value(key: &str, value: &str) -> Result<(), OpsError> {
             advice: match key {
                 "delta.checkpointInterval" => "give a whole number of commits, at least 1".to_owned(),
                 "delta.isolationLevel" => "choose Serializable, WriteSerializable or SnapshotIsolation".to_owned(),
+                "delta.logRetentionDuration" | "delta.deletedFileRetentionDuration" => {
+                    "give an interval of fixed length, such as `interval 7 days`".to_owned()
+                }
                 _ => "choose true or false".to_owned(),
             },
         });

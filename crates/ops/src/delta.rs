@@ -104,7 +104,7 @@ pub fn set_properties(
     set: &BTreeMap<String, String>,
     unset: &[String],
 ) -> Result<Statement, OpsError> {
-    crate::create::check_properties(set)?;
+    crate::create::check_properties(snapshot.properties(), set, unset)?;
     let mut metadata: Metadata = snapshot.metadata().clone();
     for (key, value) in set {
         metadata.configuration.set(key, Some(value));

@@ -126,6 +126,12 @@ impl<'a> RowWriter<'a> {
                     problem: format!("column {} cannot be a partition column with this type", column.name),
                     advice: "partition by a column of a simple type".to_owned(),
                 })?;
+                if !partition::is_writable(&value) {
+                    return Err(OpsError::Invalid {
+                        problem: format!("the bytes {value} of partition column {} are no UTF-8 text", column.name),
+                        advice: "partition by another column: such bytes have no spelling in the log".to_owned(),
+                    });
+                }
                 Ok((Arc::from(column.name.as_str()), value))
             })
             .collect()

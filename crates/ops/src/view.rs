@@ -2,6 +2,7 @@
 
 use crate::OpsError;
 use lakebed_delta::action::DeletionVector;
+use lakebed_delta::schema::ColumnMapping;
 use lakebed_delta::{Snapshot, partition};
 use lakebed_naming::delta::DataPath;
 use lakebed_transaction::{Column, Scalar, UnitId};
@@ -75,6 +76,14 @@ impl SnapshotView for Snapshot {
     }
 
     fn files(&self) -> Result<Vec<ViewFile>, OpsError> {
+        // Names in files differ from the schema's then, and reading by the wrong ones would find nothing but nulls.
+        if self.column_mapping() != ColumnMapping::None {
+            return Err(OpsError::Unsupported {
+                feature: "columnMapping".to_owned(),
+                statement: "reading rows",
+                advice: "read or change its rows with an engine that maps columns; history and show work".to_owned(),
+            });
+        }
         let columns = self.core().partition_columns();
         let mut files = Vec::new();
         for add in Self::files(self) {

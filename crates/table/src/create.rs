@@ -10,8 +10,8 @@ use crate::{CommitOptions, OpenOptions, Report, Table, TableError, TableFormat, 
 use lakebed_delta::DeltaFormat;
 use lakebed_lance::transaction::{Head, Transaction, overwrite};
 use lakebed_lance::{Creation, LanceFormat};
-use lakebed_naming::Uuid;
-use lakebed_naming::lance::Scheme;
+use lakebed_naming::lance::{Scheme, manifest_path};
+use lakebed_naming::{Uuid, Version};
 use lakebed_ops::{TableDefinition, delta_definition};
 use lakebed_storage::{Store, open};
 use lakebed_transaction::{Column, Outcome, TransactionId};
@@ -165,9 +165,20 @@ impl Place {
         let (Outcome::Committed { .. }, Some(entry)) = (&ended.outcome, &ended.entry) else {
             return Ok((None, report));
         };
+        self.yield_to_delta().await?;
         let snapshot = lakebed_lance::Snapshot::open("version 1", entry).map_err(wrong)?;
         let snapshot = LanceVersion { snapshot: Arc::new(snapshot), scheme: Scheme::V2 };
         Ok((Some(self.table(Snapshot::Lance(snapshot), now_ms)), report))
+    }
+
+    /// Two creators of different formats may both have found the place empty. The Lance table gives way: its only version,
+    /// which has no rows, is taken back.
+    async fn yield_to_delta(&self) -> Result<(), TableError> {
+        let Err(exists) = refuse_other_format(&*self.store, TableFormat::Lance).await else {
+            return Ok(());
+        };
+        self.store.delete(&manifest_path(Scheme::V2, Version::new(1))).await?;
+        Err(exists)
     }
 
     fn table(self, snapshot: Snapshot, asked_ms: u64) -> Table {

@@ -145,6 +145,12 @@ impl Table {
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
         let held = self.lance_for("committing a Lance transaction")?;
+        if message.read_version == 0 || message.operation.is_none() {
+            return Err(TableError::Invalid {
+                problem: "the transaction read no version of this table, or does nothing that is known".to_owned(),
+                advice: "give a transaction that was built on a version of this table".to_owned(),
+            });
+        }
         let read = Version::new(message.read_version);
         let base = if read == held.snapshot.version() {
             held

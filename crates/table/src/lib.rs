@@ -32,6 +32,7 @@ mod outcome;
 mod perform;
 mod policy;
 mod prepared;
+mod prepared_checks;
 mod report;
 mod scan;
 mod shared;

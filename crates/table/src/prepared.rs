@@ -3,13 +3,14 @@
 use crate::create::fresh_id;
 use crate::load;
 use crate::snapshot::{DeltaVersion, Snapshot};
-use crate::{CommitOptions, Report, Table, TableError};
+use crate::{CommitOptions, Report, Table, TableError, prepared_checks};
 use bytes::Bytes;
+use lakebed_commit::Found;
 use lakebed_conflict::delta::{PartitionColumn, partitions_in, split_read};
 use lakebed_delta::action::{Action, parse_actions};
 use lakebed_delta::{Reads, Transaction};
 use lakebed_naming::Version;
-use lakebed_transaction::{Expr, ReadPredicate, TransactionId};
+use lakebed_transaction::{BinaryOp, ColumnType, Expr, Outcome, ReadPredicate, Scalar, TransactionId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -64,6 +65,8 @@ pub struct PreparedDelta {
     pub transaction: Transaction,
     /// The version that its `commitInfo` says it read.
     pub read_version: Option<Version>,
+    /// Whether the actions name their transaction id themselves, so that they can be recognised when they are given again.
+    pub names_id: bool,
 }
 
 /// Reads prepared Delta actions for a table with these partition columns.
@@ -79,6 +82,7 @@ pub fn parse_prepared_delta(
 ) -> Result<PreparedDelta, TableError> {
     let first = bytes.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
     let header = serde_json::from_slice::<Map<String, Value>>(first).ok().filter(is_header);
+    prepared_checks::lines(object, bytes, header.is_some())?;
     let header = header.map(|map| serde_json::from_value::<Header>(Value::Object(map))).transpose();
     let header = header.map_err(|error| TableError::Invalid {
         problem: format!("the first line of {object} does not say what was read: {error}"),
@@ -92,7 +96,8 @@ pub fn parse_prepared_delta(
     let info = info.unwrap_or_default();
     let header = header.unwrap_or_default();
     let operation = header.operation.as_deref().or(info.operation()).unwrap_or("WRITE").to_owned();
-    let id = info.transaction_id().map_or_else(|| fresh_id().to_string(), str::to_owned);
+    let names_id = info.transaction_id().is_some_and(|id| !id.is_empty());
+    let id = info.transaction_id().filter(|id| !id.is_empty()).map_or_else(|| fresh_id().to_string(), str::to_owned);
     let mut transaction = Transaction::new(TransactionId::new(id), &operation, actions);
     transaction.reads = match header.reads {
         Some(reads) => recorded(reads, partition_columns),
@@ -108,13 +113,13 @@ pub fn parse_prepared_delta(
     transaction.skip_if_empty = header.if_needed.unwrap_or(false);
     transaction.tags = header.tags.into_iter().collect();
     let read_version = info.number("readVersion").and_then(|v| u64::try_from(v).ok()).map(Version::new);
-    Ok(PreparedDelta { transaction, read_version })
+    Ok(PreparedDelta { transaction, read_version, names_id })
 }
 
 /// A header names none of Delta's actions.
 fn is_header(map: &Map<String, Value>) -> bool {
-    let actions = ["add", "remove", "cdc", "metaData", "protocol", "txn", "domainMetadata", "commitInfo"];
-    (map.contains_key("reads") || map.contains_key("operation")) && !actions.iter().any(|key| map.contains_key(*key))
+    (map.contains_key("reads") || map.contains_key("operation"))
+        && !prepared_checks::ACTIONS.iter().any(|key| map.contains_key(*key))
 }
 
 fn recorded(reads: HeaderReads, columns: &[PartitionColumn]) -> Reads {
@@ -147,16 +152,38 @@ fn derived(transaction: &Transaction, info: &lakebed_delta::action::CommitInfo, 
     let removes = transaction.actions.iter().any(|action| matches!(action, Action::Remove(_)));
     let reading = removes
         || matches!(transaction.operation.as_str(), "DELETE" | "UPDATE" | "MERGE" | "TRUNCATE" | "OPTIMIZE" | "REORG");
-    if let Some(text) = info.parameter("predicate").filter(|_| reading) {
+    // The condition of a MERGE joins two relations; what it says of the target alone cannot be told from its text.
+    if let Some(text) = info.parameter("predicate").filter(|_| reading && transaction.operation != "MERGE") {
         let list = serde_json::from_str::<Vec<String>>(&text).unwrap_or_else(|_| vec![text]);
-        let filters: Vec<_> =
-            list.iter().map(|sql| lakebed_sql::parse_predicate(sql).unwrap_or_else(|_| Expr::always())).collect();
+        let parsed = |sql: &String| lakebed_sql::parse_predicate(sql).ok().filter(|filter| !ambiguous(filter, columns));
+        let filters: Vec<_> = list.iter().map(|sql| parsed(sql).unwrap_or_else(Expr::always)).collect();
         return Reads { predicates: vec![split_read(filters, columns)], ..Reads::default() };
     }
     if reading {
         return Reads { whole_table: true, predicates: vec![ReadPredicate::default()], ..Reads::default() };
     }
     Reads::default()
+}
+
+/// Engines print text literals without quotes in places, so a text column that meets a bare number may have met a text.
+fn ambiguous(filter: &Expr, columns: &[PartitionColumn]) -> bool {
+    let is_text = |expr: &Expr| {
+        let Expr::Column(path) = expr else { return false };
+        let named = |column: &PartitionColumn| path.last().is_some_and(|name| column.name.eq_ignore_ascii_case(name));
+        columns.iter().any(|column| column.column_type == ColumnType::String && named(column))
+    };
+    let is_bare =
+        |expr: &Expr| matches!(expr, Expr::Literal(literal) if !matches!(literal, Scalar::String(_) | Scalar::Null));
+    let here = if let Expr::Binary(op, a, b) = filter {
+        !matches!(op, BinaryOp::And | BinaryOp::Or) && ((is_text(a) && is_bare(b)) || (is_bare(a) && is_text(b)))
+    } else if let Expr::In { operand, list, .. } = filter {
+        is_text(operand) && list.iter().any(is_bare)
+    } else if let Expr::Between { operand, low, high, .. } = filter {
+        is_text(operand) && (is_bare(low) || is_bare(high))
+    } else {
+        false
+    };
+    here || filter.children().into_iter().any(|child| ambiguous(child, columns))
 }
 
 impl Table {
@@ -182,13 +209,39 @@ impl Table {
                 };
                 let columns = held.snapshot.core().partition_columns();
                 let prepared = parse_prepared_delta("the prepared actions", &bytes, &columns)?;
-                let base = match prepared.read_version {
-                    Some(read) if read != held.snapshot.version() => self.delta_at(read).await?,
-                    Some(_) | None => held,
-                };
-                self.commit_delta(&base, prepared.transaction, commit).await
+                self.commit_prepared_delta(held, prepared, commit).await
             }
         }
+    }
+
+    async fn commit_prepared_delta(
+        &mut self,
+        held: DeltaVersion,
+        prepared: PreparedDelta,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        let PreparedDelta { mut transaction, read_version, names_id } = prepared;
+        let base = match read_version {
+            Some(read) if read != held.snapshot.version() => self.delta_at(read).await?,
+            // Without a read version nothing says since when a repetition could stand in the log, so all of it is searched.
+            None if names_id => match self.outcome_of(&transaction.id).await? {
+                Found::Committed(version) => {
+                    return Ok(Report::of(Outcome::Committed { version, attempts: 0 }, transaction.id));
+                }
+                Found::InNone { .. } | Found::OutOfReach { .. } => held,
+            },
+            Some(_) | None => held,
+        };
+        if prepared_checks::repeats(&base.snapshot, &transaction.actions) {
+            return Ok(Report::of(Outcome::Nothing { version: base.snapshot.version() }, transaction.id));
+        }
+        prepared_checks::actions(&base.snapshot, &transaction.actions)?;
+        let looked_up = transaction.actions.iter().filter_map(|action| {
+            if let Action::Txn(txn) = action { Some(Arc::from(txn.app_id.as_str())) } else { None }
+        });
+        let looked_up: Vec<_> = looked_up.collect();
+        transaction.reads.app_ids.extend(looked_up);
+        self.commit_delta(&base, transaction, commit).await
     }
 
     async fn delta_at(&self, version: Version) -> Result<DeltaVersion, TableError> {

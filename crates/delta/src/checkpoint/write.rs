@@ -85,7 +85,7 @@ fn unexpired(snapshot: &Snapshot, now_ms: i64) -> impl Iterator<Item = &Remove> 
     let retention = match snapshot.properties().get("delta.deletedFileRetentionDuration") {
         None => Some(RETENTION_DEFAULT_MS),
         // Keeping longer than needed is harmless, so a text that says nothing keeps everything.
-        Some(text) => interval::parse_ms(text),
+        Some(text) => interval::interval_ms(text),
     };
     let cutoff = retention.map_or(i64::MIN, |retention| now_ms.saturating_sub(retention));
     snapshot.tombstones().map(|remove| &**remove).filter(move |remove| remove.deletion_timestamp.unwrap_or(0) > cutoff)

@@ -10,6 +10,7 @@ mod log;
 mod partitions;
 mod prepared;
 mod races;
+mod refused;
 mod requests;
 mod rows;
 mod stores;

@@ -1,0 +1,121 @@
+//! Prepared Delta actions against the version that they are for: what a statement of ours could never produce is refused
+//! before it can make the table unreadable to anybody.
+
+use crate::TableError;
+use lakebed_delta::action::{Action, Add, Protocol, Remove};
+use lakebed_delta::{Snapshot, partition};
+use lakebed_naming::delta::DataPath;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The keys of Delta's actions.
+pub(crate) const ACTIONS: [&str; 8] =
+    ["add", "remove", "cdc", "metaData", "protocol", "txn", "domainMetadata", "commitInfo"];
+
+/// Every line is an action that we know: a misspelled one would be a commit that silently does nothing.
+pub(crate) fn lines(object: &str, bytes: &[u8], header: bool) -> Result<(), TableError> {
+    let mut found = false;
+    let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).enumerate();
+    for (at, line) in lines.filter(|(_, line)| !line.is_empty()).skip(usize::from(header)) {
+        let keys: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(line).map_err(|error| {
+            invalid(format!("line {} of {object} is no JSON object: {error}", at + 1), "give one action a line")
+        })?;
+        let known = keys.iter().any(|(key, value)| ACTIONS.contains(&key.as_str()) && !value.is_null());
+        if !known {
+            let names: Vec<_> = keys.keys().map(String::as_str).collect();
+            return Err(invalid(
+                format!("line {} of {object} holds no action (its keys: {})", at + 1, names.join(", ")),
+                "give one of add, remove, cdc, metaData, protocol, txn, domainMetadata a line",
+            ));
+        }
+        found = true;
+    }
+    if found || header { Ok(()) } else { Err(invalid(format!("{object} holds no action"), "write the actions first")) }
+}
+
+/// The actions fit the version that they are committed on.
+pub(crate) fn actions(snapshot: &Snapshot, actions: &[Action]) -> Result<(), TableError> {
+    let live: HashSet<Arc<str>> = if actions.iter().any(|action| matches!(action, Action::Remove(_))) {
+        snapshot.files().map(|add| add.key()).collect()
+    } else {
+        HashSet::new()
+    };
+    for action in actions {
+        match action {
+            Action::Add(add) => file(snapshot, add)?,
+            Action::Remove(remove) => removal(snapshot, &live, remove)?,
+            Action::Protocol(protocol) => no_downgrade(snapshot.protocol(), protocol)?,
+            Action::Cdc(_)
+            | Action::Txn(_)
+            | Action::Metadata(_)
+            | Action::Domain(_)
+            | Action::CommitInfo(_)
+            | Action::CheckpointMetadata(_)
+            | Action::Sidecar(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether an application's transaction is one that the table has already: a batch that is given again writes nothing.
+pub(crate) fn repeats(snapshot: &Snapshot, actions: &[Action]) -> bool {
+    actions.iter().any(|action| {
+        let Action::Txn(txn) = action else { return false };
+        let last = snapshot.app_transactions().get(txn.app_id.as_str()).map(|known| known.version);
+        last.is_some_and(|last| txn.version <= last)
+    })
+}
+
+fn file(snapshot: &Snapshot, add: &Add) -> Result<(), TableError> {
+    let unusable = |problem: String| invalid(format!("the added file `{}` {problem}", add.path), "correct the action");
+    match DataPath::decode(&add.path) {
+        Ok(DataPath::Relative(_) | DataPath::Absolute(_)) => {}
+        Err(error) => return Err(unusable(format!("has a path that names no object: {error}"))),
+    }
+    if add.size < 0 {
+        return Err(unusable(format!("has the size {}", add.size)));
+    }
+    for column in snapshot.core().partition_columns() {
+        let text = add.partition_values.get(&column.physical_name);
+        if let Err(error) = partition::parse(text, &column.column_type) {
+            return Err(unusable(format!("has an unusable value for partition column {}: {error}", column.name)));
+        }
+    }
+    Ok(())
+}
+
+fn removal(snapshot: &Snapshot, live: &HashSet<Arc<str>>, remove: &Remove) -> Result<(), TableError> {
+    if live.contains(&remove.key()) {
+        return Ok(());
+    }
+    Err(invalid(
+        format!(
+            "the removed file `{}` is not in version {} (with that deletion vector)",
+            remove.path,
+            snapshot.version()
+        ),
+        "name the version that was read in commitInfo.readVersion, or plan again on the newest version",
+    ))
+}
+
+/// A protocol that says less than the table's would let readers in that read it wrongly.
+fn no_downgrade(before: &Protocol, after: &Protocol) -> Result<(), TableError> {
+    let (from, to) = (before.state(), after.state());
+    let dropped = from.dropped_by(&to);
+    let lower =
+        after.min_reader_version < before.min_reader_version || after.min_writer_version < before.min_writer_version;
+    if dropped.is_empty() && !lower {
+        return Ok(());
+    }
+    Err(invalid(
+        format!(
+            "the protocol would go from {}/{} down to {}/{}",
+            before.min_reader_version, before.min_writer_version, after.min_reader_version, after.min_writer_version
+        ),
+        "dropping a feature needs its traces removed first; leave the protocol as it is",
+    ))
+}
+
+fn invalid(problem: String, advice: &str) -> TableError {
+    TableError::Invalid { problem, advice: advice.to_owned() }
+}
