@@ -135,6 +135,11 @@ impl Binder<'_> {
                         Some(Class::Date | Class::Timestamp | Class::TimestampNtz)
                     )
                 });
+                // A text in arithmetic is a double, whatever float it meets.
+                let [left, right] = [left, right].map(|side| match side.column_type {
+                    Some(ColumnType::Float) => Typed::new(side.expr, Some(ColumnType::Double)),
+                    _ => side,
+                });
                 let [left, right] = if dates { [left, right] } else { unify([left, right], self.zone)? };
                 let column_type = arithmetic_type(left.column_type.as_ref(), right.column_type.as_ref());
                 Ok(Typed::new(left.expr.binary(op, right.expr), column_type))

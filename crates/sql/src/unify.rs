@@ -140,14 +140,15 @@ fn target(parts: &[Typed], zone: &TimeZone) -> Option<ColumnType> {
     number_target(parts).or_else(|| of(Class::Boolean)).or_else(|| of(Class::Binary))
 }
 
-/// Integers are met as integers, decimals exactly, floats as floats.
+/// Integers are met as integers, decimals exactly, floats as floats, and as doubles where there is one.
 fn number_target(parts: &[Typed]) -> Option<ColumnType> {
     let numbers = parts
         .iter()
         .filter_map(|part| part.column_type.as_ref())
         .filter(|found| class_of(Some(found)) == Some(Class::Number));
     let rank = |found: &&ColumnType| match found {
-        ColumnType::Float | ColumnType::Double => 2,
+        ColumnType::Double => 3,
+        ColumnType::Float => 2,
         ColumnType::Decimal { .. } => 1,
         ColumnType::Boolean
         | ColumnType::Byte
@@ -229,9 +230,10 @@ fn parse_text(text: &str, target: &ColumnType, class: Class, zone: &TimeZone) ->
             "false" | "f" | "no" | "n" | "0" => Some(Scalar::Boolean(false)),
             _ => None,
         },
-        Class::Number if matches!(target, ColumnType::Float | ColumnType::Double) => {
-            any_float(text).or_else(|| any_number(text))
+        Class::Number if *target == ColumnType::Float => {
+            any_float(text).map(|value| single(value, text)).or_else(|| any_number(text))
         }
+        Class::Number if *target == ColumnType::Double => any_float(text).or_else(|| any_number(text)),
         Class::Number => any_number(text),
         Class::Date => parse_date(text).map(Scalar::Date),
         Class::Timestamp => parse_timestamp(text, zone).map(Scalar::Timestamp),
@@ -239,4 +241,13 @@ fn parse_text(text: &str, target: &ColumnType, class: Class, zone: &TimeZone) ->
         Class::String => Some(Scalar::string(text)),
         Class::Binary => Some(Scalar::Binary(text.as_bytes().into())),
     }
+}
+
+/// The text as a float of 32 bits, whose double it otherwise would not equal: `0.1` does not.
+fn single(value: Scalar, text: &str) -> Scalar {
+    let Scalar::Float(double) = value else { return value };
+    // Straight from the text, since a number that is rounded twice may end elsewhere.
+    #[expect(clippy::cast_possible_truncation, reason = "a float is its double rounded")]
+    let float = text.trim().parse::<f32>().unwrap_or(double as f32);
+    Scalar::Float(f64::from(float))
 }

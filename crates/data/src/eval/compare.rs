@@ -80,7 +80,8 @@ fn meeting(value: &Value, other: &Value) -> Result<Value, EvalFailure> {
     use DataType as D;
     let to = match (value.data_type(), other.data_type()) {
         (D::Utf8, D::Int8 | D::Int16 | D::Int32 | D::Int64) => ColumnType::Long,
-        (D::Utf8, D::Float32 | D::Float64 | D::Decimal128(_, _)) => ColumnType::Double,
+        (D::Utf8, D::Float32) => ColumnType::Float,
+        (D::Utf8, D::Float64 | D::Decimal128(_, _)) => ColumnType::Double,
         (D::Utf8, D::Boolean) => ColumnType::Boolean,
         (D::Utf8, D::Date32) => ColumnType::Date,
         (D::Utf8, D::Binary) => ColumnType::Binary,

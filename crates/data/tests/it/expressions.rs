@@ -131,6 +131,12 @@ fn comparisons() {
         (text("é").binary(Greater, text("z")), yes),
         (text("a").binary(Greater, text("b")), no),
     ]);
+    let single = || Expr::Cast(Box::new(float(0.1)), ColumnType::Float);
+    check_all(vec![
+        (single().binary(Equal, text("0.1")), Scalar::Boolean(true)),
+        (single().binary(Greater, text("0.1")), Scalar::Boolean(false)),
+        (single().binary(Equal, float(0.1)), Scalar::Boolean(false)),
+    ]);
     assert!(matches!(failure(&text("x").binary(Equal, int(1))), EvalFailure::Cast { .. }));
     assert!(matches!(failure(&bool(true).binary(Equal, date(1))), EvalFailure::Types { .. }));
 }

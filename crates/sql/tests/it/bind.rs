@@ -6,7 +6,7 @@ use lakebed_transaction::Column;
 
 fn columns() -> Vec<Column> {
     parse_columns(
-        "id long not null, p int, s string, d date, ts timestamp, ntz timestamp_ntz, f double, m decimal(10,2), b binary, \
+        "id long not null, p int, s string, d date, ts timestamp, ntz timestamp_ntz, f double, f32 float, m decimal(10,2), b binary, \
          ok boolean, Rec struct<Sub: struct<x: int, y: string>>",
     )
     .unwrap()
@@ -55,6 +55,12 @@ fn strings_meet_typed_values() {
     check("p BETWEEN ' 1' AND '2.5'", "p BETWEEN 1 AND 2.5");
     check("f = '5E-1'", "f = 5E-1");
     check("f = 'NaN'", "f = CAST('NaN' AS double)");
+    // The 32-bit float nearest to 0.1 is 13421773 / 2^27, which is this double.
+    check("f32 = '0.1'", "f32 = 1.0000000149011612E-1");
+    check("f32 IN ('0.1', 'NaN')", "f32 IN (1.0000000149011612E-1, CAST('NaN' AS double))");
+    check("f32 = '0.5'", "f32 = 5E-1");
+    check("f32 BETWEEN '0.1' AND f", "f32 BETWEEN 1E-1 AND f");
+    check("f32 + '0.1' > 1", "f32 + 1E-1 > 1");
     check("m = '1.50'", "m = 1.50");
     check("d >= '2024-01-02'", "d >= DATE '2024-01-02'");
     check("d = '2024-1-1'", "d = DATE '2024-01-01'");

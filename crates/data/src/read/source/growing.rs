@@ -296,10 +296,10 @@ fn nulls(valid: &mut Vec<bool>) -> Option<NullBuffer> {
 }
 
 fn entry_fields(field: &Field) -> Result<Fields, ArrowError> {
-    match field.data_type() {
-        DataType::Struct(fields) => Ok(fields.clone()),
-        other => Err(ArrowError::SchemaError(format!("map entries of type {other}"))),
+    if let DataType::Struct(fields) = field.data_type() {
+        return Ok(fields.clone());
     }
+    Err(ArrowError::SchemaError(format!("map entries of type {}", field.data_type())))
 }
 
 const fn takes_numbers(column_type: &ColumnType) -> bool {
