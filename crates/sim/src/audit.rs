@@ -35,6 +35,8 @@ struct Case<I> {
     again: bool,
     /// The versions at which its entry was part of the history.
     real: Vec<u64>,
+    /// The freed numbers that its entry filled, for a while or for good.
+    strayed: Vec<u64>,
 }
 
 struct Entry {
@@ -97,7 +99,10 @@ impl<X: Family> Audit<X> {
 
     /// A transaction is about to be offered.
     pub(crate) fn begin(&mut self, id: &str, intent: X::Intent) {
-        self.cases.insert(id.to_owned(), Case { intent, fate: Fate::Open, again: false, real: Vec::new() });
+        self.cases.insert(
+            id.to_owned(),
+            Case { intent, fate: Fate::Open, again: false, real: Vec::new(), strayed: Vec::new() },
+        );
     }
 
     /// Its writer died, or dropped it.
@@ -143,6 +148,7 @@ impl<X: Family> Audit<X> {
             return self.break_rule("no gap opens", format!("version {at} landed where {next} was next"));
         }
         if at < next {
+            case.strayed.push(at);
             self.strays += 1;
             self.refilled.insert(at);
             self.entries.insert(at, Entry { id, bytes: bytes.clone(), names: Vec::new(), stray: true });
@@ -236,10 +242,9 @@ impl<X: Family> Audit<X> {
     /// A search for a transaction ended.
     pub(crate) fn found(&mut self, id: &str, above: Option<Version>, found: Found) {
         let Some(case) = self.cases.get(id) else { return };
-        let stray = |at: u64| self.entries.get(&at).is_some_and(|entry| entry.stray && entry.id == id);
         let first = above.and_then(Version::next).map(Version::get);
         let holds = match found {
-            Found::Committed(version) => case.real.contains(&version.get()) || stray(version.get()),
+            Found::Committed(version) => case.real.contains(&version.get()) || case.strayed.contains(&version.get()),
             Found::InNone { oldest, newest } => {
                 let within = |at: &u64| (oldest.get()..=newest.get()).contains(at);
                 // Down to the version that was read everything must have been seen.

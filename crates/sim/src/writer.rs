@@ -378,7 +378,15 @@ impl<X: Family> Actor<X> for Writer<X> {
                     match answer {
                         Answer::Bytes(bytes) => read.insert(name, Some(bytes)),
                         Answer::Absent => read.insert(name, None),
-                        _ => return self.rest(view),
+                        Answer::Names(_)
+                        | Answer::Stored
+                        | Answer::Created
+                        | Answer::Exists
+                        | Answer::Unknown(_)
+                        | Answer::NotNow { .. }
+                        | Answer::Deleted
+                        | Answer::Elapsed
+                        | Answer::Failed(_) => return self.rest(view),
                     };
                 }
                 self.plan(id, rng, read, view)
