@@ -159,6 +159,9 @@ fn names_that_stand_there_twice_are_refused() {
         parquet::arrow::ArrowWriter::try_new(std::fs::File::create(&path).unwrap(), batch.schema(), None).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
+    let lines = folder.path().join("a.jsonl");
+    std::fs::write(&lines, "{\"s\":1}\n{\"S\":2}\n").unwrap();
+    assert!(matches!(source_columns(lines.to_str().unwrap()).unwrap_err(), DataError::InFile { .. }));
     let path = path.to_str().unwrap();
     assert!(matches!(open_source(path, &columns).unwrap_err().to_string(), told if told.contains("columns s and S")));
     assert!(matches!(source_columns(path).unwrap_err().to_string(), told if told.contains("columns s and S")));
@@ -271,4 +274,27 @@ fn wall_clock_times_are_instants_only_in_files_of_a_table() {
         assert_eq!(found.timezone(), Some("UTC"));
         assert_eq!(found.iter().collect::<Vec<_>>(), [Some(1_500_000), None]);
     });
+}
+
+#[tokio::test]
+async fn tables_whose_files_leave_the_zone_out_are_read() {
+    let Some(folder) = crate::conformance::set("delta/delta-rs") else { return };
+    // The rows that the statistics of the tables' own writer count.
+    for (name, expected) in [("http_requests", 1581), ("issue_1374", 20)] {
+        let table = folder.join(name);
+        let location = format!("file://{}", table.canonicalize().unwrap().display());
+        let store = lakebed_storage::open(&location, &lakebed_storage::StoreOptions::default()).unwrap();
+        let mut rows = 0;
+        for add in crate::conformance::adds(&table) {
+            let in_file = |column: &&Column| !add.partition_columns.contains(&column.name);
+            let columns: Vec<Column> = add.columns.iter().filter(in_file).cloned().collect();
+            assert!(columns.iter().any(|column| column.column_type == ColumnType::Timestamp));
+            let options = lakebed_data::ReadOptions::new(&columns);
+            let path = add.path.replace("%20", " ");
+            for found in lakebed_data::read_parquet(&store, &path, options).await.unwrap().collect().await.unwrap() {
+                rows += found.batch.num_rows();
+            }
+        }
+        assert_eq!(rows, expected, "{name}");
+    }
 }

@@ -14,6 +14,7 @@ const LOOKED_AT: usize = 1_000;
 
 pub(super) fn columns(input: impl BufRead) -> Result<Vec<Column>, DataError> {
     let (schema, _) = infer_json_schema(input, Some(LOOKED_AT)).map_err(DataError::arrow("the JSON lines"))?;
+    super::refuse_twins(schema.fields(), "")?;
     columns_of(&schema)
 }
 
