@@ -1,6 +1,7 @@
 //! Local files with rows to write: Parquet, CSV, JSON lines.
 
 mod csv;
+mod entries;
 mod growing;
 mod jsonl;
 mod records;

@@ -1,5 +1,6 @@
 //! Columns that grow value by value, from JSON or from texts.
 
+use super::entries::Entries;
 use super::text;
 use crate::DataError;
 use crate::schema::{arrow_type, join, listed, same_name};
@@ -8,9 +9,7 @@ use arrow_array::{ArrayRef, ListArray, MapArray, StructArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use lakebed_transaction::{Column, ColumnType, Scalar};
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -73,12 +72,9 @@ impl Growing {
             ColumnType::Array(element) => {
                 Form::List { element: part("element", element), ends: Vec::new(), valid: Vec::new() }
             }
-            ColumnType::Map(key, value) => Form::Map {
-                key: part("key", key),
-                value: part("value", value),
-                ends: Vec::new(),
-                valid: Vec::new(),
-            },
+            ColumnType::Map(key, value) => {
+                Form::Map { key: part("key", key), value: part("value", value), ends: Vec::new(), valid: Vec::new() }
+            }
             ColumnType::Struct(columns) => {
                 Form::Struct { fields: columns.iter().map(within).collect(), valid: Vec::new() }
             }
@@ -345,59 +341,5 @@ fn loose(column_type: &ColumnType) -> ColumnType {
         | ColumnType::String
         | ColumnType::Binary
         | ColumnType::Other(_) => column_type.clone(),
-    }
-}
-
-/// The keys and values of a JSON object as they stand there, so that a key that stands there twice is seen and no number
-/// is read as one of another type.
-struct Entries<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Entries<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(EntriesVisitor)
-    }
-}
-
-struct EntriesVisitor;
-
-impl<'de> Visitor<'de> for EntriesVisitor {
-    type Value = Entries<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut entries = Vec::new();
-        while let Some(Key(key)) = map.next_key()? {
-            entries.push((key, map.next_value()?));
-        }
-        Ok(Entries(entries))
-    }
-}
-
-struct Key<'a>(Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(KeyVisitor)
-    }
-}
-
-struct KeyVisitor;
-
-impl<'de> Visitor<'de> for KeyVisitor {
-    type Value = Key<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_borrowed_str<E: serde::de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Key(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Key(Cow::Owned(text.to_owned())))
     }
 }

@@ -180,7 +180,9 @@ impl Record {
     fn end_of_file(&mut self) -> Result<bool, String> {
         if self.state == State::Quoted {
             let from = self.first_line;
-            return Err(format!("it ends within a quoted field of the record that begins at line {from}; is it whole?"));
+            return Err(format!(
+                "it ends within a quoted field of the record that begins at line {from}; is it whole?"
+            ));
         }
         if self.begun {
             self.line += 1;
