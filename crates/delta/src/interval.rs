@@ -31,7 +31,7 @@ pub fn interval_ms(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_ms;
+    use super::interval_ms;
 
     #[test]
     fn durations_are_read_as_spark_writes_them() {
