@@ -20,7 +20,12 @@ impl<F: Format> Commit<F> {
     /// it was written after it, hence on it. Where something above it is older, the number had been used, aged and freed while we slept,
     /// and what stands above was not built on ours: ours is taken out again. Where that cannot be told any more, ours may have been
     /// part of the history before a cleanup passed, so that nothing is certain.
-    pub(crate) fn late_listed(&mut self, attempt: Attempt, entries: &[EntryRef]) -> Step {
+    pub(crate) fn late_listed(&mut self, attempt: Attempt, entries: &[EntryRef], asked_ms: u64, now_ms: u64) -> Step {
+        if entries.iter().all(|entry| entry.version < attempt.at) {
+            // The number was never used, so the same bytes may be offered there once more.
+            self.freshness.until_ms = asked_ms.saturating_add(self.freshness.for_ms);
+            return self.offer_again(attempt, now_ms);
+        }
         match standing(attempt.at, entries, self.freshness.for_ms) {
             Standing::Within => self.committed(attempt.at),
             Standing::Stray => {

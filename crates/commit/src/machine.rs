@@ -331,14 +331,20 @@ impl<F: Format> Commit<F> {
         self.repeats = 0;
     }
 
-    /// After a pause: the same requests. Only an entry that certainly is not in the log is not offered any more once the
-    /// snapshot may no longer be the newest.
+    /// After a pause: the same requests. An entry is not offered again once the snapshot may no longer be the newest: one that
+    /// certainly is not in the log waits for a new look at the log, and one in doubt is looked for first.
     fn resume(&mut self, now_ms: u64) -> Step {
-        let stale = now_ms > self.freshness.until_ms && matches!(self.state, State::Creating(_));
-        if stale && self.doubt.is_none() {
-            return self.list(Purpose::Window, now_ms);
+        if now_ms <= self.freshness.until_ms {
+            return Step::Ask(self.asked.clone());
         }
-        Step::Ask(self.asked.clone())
+        match (std::mem::replace(&mut self.state, State::Idle), self.doubt.clone()) {
+            (State::Creating(_), None) => self.list(Purpose::Window, now_ms),
+            (State::Creating(attempt), Some((_, said))) => self.confirm(attempt, said),
+            (other, _) => {
+                self.state = other;
+                Step::Ask(self.asked.clone())
+            }
+        }
     }
 
     fn pause(&mut self, requests: Vec<Request>, after_ms: u64, tries: u32, now_ms: u64) -> Step {

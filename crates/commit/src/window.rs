@@ -71,7 +71,7 @@ impl<F: Format> Commit<F> {
         }
         match purpose {
             Purpose::Window => self.window_listed(&entries, asked_ms, now_ms),
-            Purpose::Late(attempt) => self.late_listed(attempt, &entries),
+            Purpose::Late(attempt) => self.late_listed(attempt, &entries, asked_ms, now_ms),
         }
     }
 
@@ -90,7 +90,8 @@ impl<F: Format> Commit<F> {
             // Whatever is there, the table exists; the newest entry stands for it.
             None => versions = vec![newest],
             Some(base) => {
-                if let Some(missing) = first_gap(base, &versions) {
+                let refilled = refilled(entries, self.freshness.for_ms);
+                if let Some(missing) = first_gap(base, &versions).or(refilled) {
                     return self.fail(CommitError::Gap { missing, newest });
                 }
             }
@@ -265,4 +266,17 @@ fn first_gap(base: Version, versions: &[Version]) -> Option<Version> {
         expected = version.next();
     }
     None
+}
+
+/// The first version that was written long after a later one: a cleanup had freed its number, a writer that slept has filled it,
+/// and what stood there before cannot be judged any more. Times of a store with several clocks may lie apart by `slack_ms`.
+fn refilled(entries: &[EntryRef], slack_ms: u64) -> Option<Version> {
+    let slack_ms = i64::try_from(slack_ms).unwrap_or(i64::MAX);
+    let mut sorted: Vec<&EntryRef> = entries.iter().collect();
+    sorted.sort_unstable_by_key(|entry| entry.version);
+    let long_after = |pair: &&[&EntryRef]| match pair {
+        [one, next] => next.modified_ms.saturating_add(slack_ms) < one.modified_ms,
+        _ => false,
+    };
+    sorted.windows(2).find(long_after).and_then(|pair| pair.first()).map(|entry| entry.version)
 }

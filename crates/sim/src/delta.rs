@@ -78,7 +78,14 @@ impl Open {
         }
         let versions: Vec<Version> = names.keys().filter_map(Delta::entry_version).collect();
         let first = held.version().get() + 1;
-        if !versions.iter().zip(first..).all(|(version, expected)| version.get() == expected) {
+        // A number that a cleanup freed and a sleeper filled again shows by its time.
+        let times: Vec<u64> = names
+            .iter()
+            .filter(|(name, _)| Delta::entry_version(name).is_some())
+            .map(|(_, (_, at_ms))| *at_ms)
+            .collect();
+        let contiguous = versions.iter().zip(first..).all(|(version, expected)| version.get() == expected);
+        if !contiguous || !times.is_sorted() {
             self.held = None;
             return self.list(None);
         }

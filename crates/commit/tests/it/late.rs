@@ -157,3 +157,33 @@ fn times_that_lie_close_together_prove_nothing() {
     let outcome = ended(machine.answer(vec![names(&[(8, 90_000), (9, 89_990)])], 90_001));
     assert!(matches!(outcome, Ok(Outcome::Unknown { .. })), "{outcome:?}");
 }
+
+#[test]
+fn an_entry_in_doubt_is_looked_for_before_it_is_offered_late() {
+    for (log, ends) in [(&[][..], false), (&[(9, 5_000)][..], true)] {
+        let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
+        let _ = machine.start(0);
+        let _ = asked(machine.answer(vec![Answer::Unknown("timed out".into())], 10));
+        let _ = asked(machine.answer(vec![Answer::Absent], 20));
+        assert_eq!(asked(machine.answer(vec![Answer::Elapsed], 90_000)), vec![Request::Get(name(8))]);
+        let list = asked(machine.answer(vec![Answer::Absent], 90_001));
+        assert!(matches!(list.as_slice(), [Request::List { .. }]), "{list:?}");
+        let step = machine.answer(vec![names(log)], 90_002);
+        if ends {
+            // The number was used and freed: ours may have been there.
+            assert!(matches!(ended(step), Ok(Outcome::Unknown { tried, .. }) if tried == Version::new(8)));
+        } else {
+            let _ = asked(step);
+            let create = asked(machine.answer(vec![Answer::Elapsed], 90_003));
+            assert!(matches!(create.as_slice(), [Request::Create(at, _)] if *at == name(8)), "{create:?}");
+        }
+    }
+}
+
+#[test]
+fn a_refilled_number_in_the_window_is_a_gap() {
+    let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
+    let _ = asked(machine.start(50_000));
+    let error = ended(machine.answer(vec![names(&[(8, 40_000), (9, 5_000)])], 50_001)).unwrap_err();
+    assert!(matches!(error, CommitError::Gap { missing, .. } if missing == Version::new(8)), "{error}");
+}
