@@ -18,7 +18,7 @@ impl<F: Format> Commit<F> {
             Some(Answer::Bytes(bytes)) if bytes == attempt.entry => self.landed(attempt, now_ms),
             Some(Answer::Bytes(bytes)) => self.identify(attempt, bytes, now_ms),
             // By now the number may have been used and freed.
-            Some(Answer::Absent) if now_ms > self.freshness.until_ms => self.list(Purpose::Late(attempt), now_ms),
+            Some(Answer::Absent) if now_ms > self.freshness.until_ms => self.list(Purpose::Absent(attempt), now_ms),
             // Absence proves nothing: the put may still land. The same bytes at the same name settle it.
             Some(
                 Answer::Absent

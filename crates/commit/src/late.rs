@@ -20,12 +20,7 @@ impl<F: Format> Commit<F> {
     /// it was written after it, hence on it. Where something above it is older, the number had been used, aged and freed while we slept,
     /// and what stands above was not built on ours: ours is taken out again. Where that cannot be told any more, ours may have been
     /// part of the history before a cleanup passed, so that nothing is certain.
-    pub(crate) fn late_listed(&mut self, attempt: Attempt, entries: &[EntryRef], asked_ms: u64, now_ms: u64) -> Step {
-        if entries.iter().all(|entry| entry.version < attempt.at) {
-            // The number was never used, so the same bytes may be offered there once more.
-            self.freshness.until_ms = asked_ms.saturating_add(self.freshness.for_ms);
-            return self.offer_again(attempt, now_ms);
-        }
+    pub(crate) fn late_listed(&mut self, attempt: Attempt, entries: &[EntryRef]) -> Step {
         match standing(attempt.at, entries, self.freshness.for_ms) {
             Standing::Within => self.committed(attempt.at),
             Standing::Stray => {
@@ -37,6 +32,21 @@ impl<F: Format> Commit<F> {
                 self.unknown(attempt.at, said)
             }
         }
+    }
+
+    /// The log was listed after an entry in doubt was not found, late. Where its number was never used the same bytes are offered
+    /// once more; where something stands there by now, it is read again; where only later versions are there, the number was
+    /// used and freed, and ours may have been what stood there.
+    pub(crate) fn absent_listed(&mut self, attempt: Attempt, entries: &[EntryRef], asked_ms: u64, now_ms: u64) -> Step {
+        if entries.iter().any(|entry| entry.version == attempt.at) {
+            return self.confirm(attempt, "the entry appeared late".to_owned());
+        }
+        if entries.iter().any(|entry| entry.version > attempt.at) {
+            let said = "the create was not answered, and a cleanup has passed over its number".to_owned();
+            return self.unknown(attempt.at, said);
+        }
+        self.freshness.until_ms = asked_ms.saturating_add(self.freshness.for_ms);
+        self.offer_again(attempt, now_ms)
     }
 
     /// Only what is byte for byte ours is taken out. Where another sleeper's entry fills the number, ours may have stood there

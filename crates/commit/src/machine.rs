@@ -116,6 +116,8 @@ pub(crate) enum Purpose {
     Window,
     /// To see whether an entry that was answered late stands in the history.
     Late(Attempt),
+    /// To see whether the number of an entry that is not there was ever used.
+    Absent(Attempt),
 }
 
 impl<F: Format> Commit<F> {

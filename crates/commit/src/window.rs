@@ -71,7 +71,8 @@ impl<F: Format> Commit<F> {
         }
         match purpose {
             Purpose::Window => self.window_listed(&entries, asked_ms, now_ms),
-            Purpose::Late(attempt) => self.late_listed(attempt, &entries, asked_ms, now_ms),
+            Purpose::Late(attempt) => self.late_listed(attempt, &entries),
+            Purpose::Absent(attempt) => self.absent_listed(attempt, &entries, asked_ms, now_ms),
         }
     }
 

@@ -160,7 +160,7 @@ fn times_that_lie_close_together_prove_nothing() {
 
 #[test]
 fn an_entry_in_doubt_is_looked_for_before_it_is_offered_late() {
-    for (log, ends) in [(&[][..], false), (&[(9, 5_000)][..], true)] {
+    for (log, ends) in [(&[][..], false), (&[(9, 5_000)][..], true), (&[(8, 90_000)][..], false)] {
         let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
         let _ = machine.start(0);
         let _ = asked(machine.answer(vec![Answer::Unknown("timed out".into())], 10));
@@ -172,6 +172,9 @@ fn an_entry_in_doubt_is_looked_for_before_it_is_offered_late() {
         if ends {
             // The number was used and freed: ours may have been there.
             assert!(matches!(ended(step), Ok(Outcome::Unknown { tried, .. }) if tried == Version::new(8)));
+        } else if !log.is_empty() {
+            // Something stands there by now; whose it is must be read.
+            assert_eq!(asked(step), vec![Request::Get(name(8))]);
         } else {
             let _ = asked(step);
             let create = asked(machine.answer(vec![Answer::Elapsed], 90_003));
