@@ -54,6 +54,17 @@ pub(crate) async fn run(args: BenchArgs, global: &Global) -> Result<Exit, CliErr
     Ok(if measured.findings.sound() { Exit::Done } else { Exit::Error })
 }
 
+/// A table on which nothing but commits happens: what is measured is the commit, not the checkpoints between.
+fn commits_only(format: TableFormat, columns: Vec<Column>) -> NewTable {
+    let table = NewTable::new(format, columns);
+    match format {
+        TableFormat::Delta => {
+            table.with_properties([("delta.checkpointInterval".to_owned(), u32::MAX.to_string())].into())
+        }
+        TableFormat::Lance => table,
+    }
+}
+
 async fn measure(
     store: &Arc<dyn Store>,
     format: TableFormat,
@@ -66,7 +77,7 @@ async fn measure(
     let mut open = global.open_options();
     let commit = CommitOptions::default();
     let (table, report) =
-        Table::create_store(Arc::clone(&counted), &open, &NewTable::new(format, columns), &commit).await?;
+        Table::create_store(Arc::clone(&counted), &open, &commits_only(format, columns), &commit).await?;
     let Some(table) = table else {
         let reason = crate::report::reason(&report.outcome).unwrap_or_default();
         return Err(CliError::failed(format!("the table was not created: {reason}"), "try another place"));
