@@ -12,6 +12,15 @@ use std::time::Duration;
 /// How long a writer waits for its turn before it goes ahead without; the store decides in any case.
 const TURN_WAIT: Duration = Duration::from_secs(10);
 
+/// Who may have tried to commit the same transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Givers {
+    /// This call alone: the id was drawn for it.
+    One,
+    /// Others before it: the transaction was prepared elsewhere.
+    Several,
+}
+
 /// A commit that ended: the answer, and the entry if it landed.
 pub(crate) struct Ended {
     pub(crate) outcome: Outcome,
@@ -30,6 +39,7 @@ impl Place {
         format: F,
         pending: F::Pending,
         base: Option<(Version, u64)>,
+        givers: Givers,
         options: &CommitOptions,
     ) -> Result<Ended, TableError> {
         let turn = tokio::time::timeout(TURN_WAIT.min(options.timeout), self.shared.turn.lock()).await.ok();
@@ -62,9 +72,12 @@ impl Place {
             self.shared.saw_newest(*version, asked_ms);
         }
         drop(turn);
-        // Objects beside entries that certainly did not land. Who fails to remove them leaves them to a cleanup.
-        for name in commit.leftovers(&answer) {
-            let _ = self.store.delete(name.as_str()).await;
+        // Objects beside entries that certainly did not land. Who fails to remove them leaves them to a cleanup. A
+        // transaction that may have been given before shares them with an entry of that earlier try, which may still land.
+        if givers == Givers::One || matches!(answer, Ok(Outcome::Committed { .. })) {
+            for name in commit.leftovers(&answer) {
+                let _ = self.store.delete(name.as_str()).await;
+            }
         }
         let outcome = answer.map_err(|source| TableError::Commit { root: self.store.root().to_owned(), source })?;
         let entry = match &outcome {

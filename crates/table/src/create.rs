@@ -1,6 +1,7 @@
 //! Creating a table.
 
 use crate::clock::Clock;
+use crate::commit::Givers;
 use crate::delta_rows::first_version;
 use crate::history::POLICY_KEY;
 use crate::shared::Shared;
@@ -129,7 +130,7 @@ impl Place {
         let pending = lakebed_delta::Pending::create(transaction)
             .map_err(|source| TableError::Delta { root: root.clone(), source })?;
         let format = DeltaFormat::new(policy::delta(options.policy.as_deref(), None)?);
-        let ended = self.run(format, pending, None, options).await?;
+        let ended = self.run(format, pending, None, Givers::One, options).await?;
         let report = Report::of(ended.outcome.clone(), id);
         let (Outcome::Committed { version, .. }, Some(entry)) = (&ended.outcome, &ended.entry) else {
             return Ok((None, report));
@@ -160,7 +161,7 @@ impl Place {
         let id = Transaction::new(message.clone()).id();
         let pending = lakebed_lance::Pending::create(message, Creation::default()).map_err(wrong)?;
         let now_ms = self.clock.now_ms();
-        let ended = self.run(LanceFormat::default(), pending, None, options).await?;
+        let ended = self.run(LanceFormat::default(), pending, None, Givers::One, options).await?;
         let report = Report::of(ended.outcome.clone(), id);
         let (Outcome::Committed { .. }, Some(entry)) = (&ended.outcome, &ended.entry) else {
             return Ok((None, report));

@@ -1,5 +1,6 @@
 //! Row statements and property changes on a Delta table.
 
+use crate::commit::Givers;
 use crate::create::fresh_id;
 use crate::load::delta::{delta_error, first};
 use crate::snapshot::{DeltaVersion, Snapshot};
@@ -193,7 +194,7 @@ impl Table {
         let pending = Pending::on(held.snapshot.core(), transaction).map_err(|source| delta_error(&*store, source))?;
         let base = held.snapshot.version();
         let place = Arc::clone(&self.place);
-        let ended = place.run(format, pending, Some((base, self.known_ms(base))), commit).await?;
+        let ended = place.run(format, pending, Some((base, self.known_ms(base))), Givers::One, commit).await?;
         if let (Outcome::Committed { version, .. }, Some(entry)) = (&ended.outcome, &ended.entry) {
             let (version, asked_ms) = (*version, ended.asked_ms);
             self.take_delta(held, &ended.followed, version, entry, asked_ms);

@@ -1,5 +1,6 @@
 //! Prepared transactions and row deletions on a Lance table, and configuration on both formats.
 
+use crate::commit::Givers;
 use crate::create::fresh_id;
 use crate::history::POLICY_KEY;
 use crate::load::lance::{format_error, load_version};
@@ -42,7 +43,7 @@ impl Table {
         let entries = set.into_iter().map(|(key, value)| (key, Some(value))).chain(removed).collect();
         let config = Some(MapChange { entries, replace: false });
         let message = update_config(head(&held), MapChanges { config, ..MapChanges::default() });
-        self.commit_lance(&held, message, None, commit).await
+        self.commit_lance(&held, message, None, Givers::One, commit).await
     }
 
     /// Appends fragments whose data files somebody wrote into the table's `data/` folder (Lance).
@@ -56,7 +57,7 @@ impl Table {
     ) -> Result<Report, TableError> {
         let held = self.lance_for("appending fragments")?;
         let message = append(head(&held), fragments);
-        self.commit_lance(&held, message, None, commit).await
+        self.commit_lance(&held, message, None, Givers::One, commit).await
     }
 
     /// Deletes rows by fragment and physical position (Lance): deletion files are written, fragments without a live row are
@@ -96,7 +97,7 @@ impl Table {
             return Ok(Report::of(outcome, TransactionId::new(fresh_id().to_string())));
         }
         let message = delete(head(&held), updated, removed, predicate.to_owned());
-        self.commit_lance(&held, message, Some(affected), commit).await
+        self.commit_lance(&held, message, Some(affected), Givers::One, commit).await
     }
 
     /// The rows of a fragment that its deletion file lists.
@@ -157,7 +158,7 @@ impl Table {
         } else {
             load_version(&**self.store(), held.scheme, read).await?
         };
-        self.commit_lance(&base, message, None, commit).await
+        self.commit_lance(&base, message, None, Givers::Several, commit).await
     }
 
     async fn commit_lance(
@@ -165,6 +166,7 @@ impl Table {
         held: &LanceVersion,
         message: Message,
         affected: Option<BTreeMap<u64, RowSet>>,
+        givers: Givers,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
         policy::lance(commit.policy.as_deref(), Some(held.snapshot.config()))?;
@@ -177,7 +179,7 @@ impl Table {
         }
         let format = LanceFormat::new(held.scheme, &lakebed_conflict::lance::LANCE);
         let base = held.snapshot.version();
-        let ended = place.run(format, pending, Some((base, self.known_ms(base))), commit).await?;
+        let ended = place.run(format, pending, Some((base, self.known_ms(base))), givers, commit).await?;
         if let (Outcome::Committed { version, .. }, Some(entry)) = (&ended.outcome, &ended.entry) {
             self.take_lance(held, *version, entry, ended.asked_ms);
         }

@@ -12,6 +12,9 @@ use lakebed_storage::{Listed, Store};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// By how much the times of two entries may fall without one of them being out of the history: clocks of a store differ.
+const REFILLED_MS: i64 = 60_000;
+
 /// Loads the newest version, or the one asked for. `None`: there is no Delta log.
 pub(crate) async fn load(store: &dyn Store, at: Option<Version>) -> Result<Option<DeltaVersion>, TableError> {
     let hint = store.get(&log_path(LAST_CHECKPOINT)).await?.and_then(|bytes| Hint::parse(&bytes));
@@ -36,7 +39,13 @@ pub(crate) async fn newer(store: &dyn Store, held: &DeltaVersion) -> Result<Opti
         return Ok(None);
     };
     let contiguous = commits.iter().zip(base.get() + 1..).all(|((version, _), expected)| version.get() == expected);
-    if !contiguous {
+    // An entry that is much younger than the one above it fills a number that a cleanup had freed: it is no part of the
+    // history, however well it fits by its name.
+    let falls = commits.windows(2).any(|pair| match pair {
+        [(_, below), (_, above)] => above.saturating_add(REFILLED_MS) < *below,
+        _ => false,
+    });
+    if !contiguous || falls {
         // A cleanup has passed over what we would have read; a checkpoint stands in for it.
         return load(store, None).await;
     }
