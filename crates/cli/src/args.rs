@@ -206,7 +206,7 @@ pub(crate) struct CreateArgs {
     /// The table format.
     #[arg(long, value_enum)]
     pub(crate) format: FormatArg,
-    /// Columns, as in "id long not null, day date, tags array<string>".
+    /// Columns, as in `id long not null, day date, tags array<string>`.
     #[arg(long)]
     pub(crate) schema: Option<String>,
     /// A .parquet, .csv or .jsonl file whose columns to take.

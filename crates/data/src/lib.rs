@@ -2,7 +2,7 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | translate a table's columns | [`arrow_schema`], [`columns_of`] |
+//! | translate a table's columns | [`arrow_schema()`], [`columns_of`] |
 //! | bring rows to a table's columns, with NOT NULL enforced | [`align`] |
 //! | compute | [`evaluate`], [`evaluate_as`], [`filter_mask`], [`evaluate_scalar`] |
 //! | write | [`ParquetSink`] (files of a target size), [`write_parquet`] (one file) |

@@ -2,7 +2,7 @@
 //!
 //! - [`parse_expression`], [`parse_predicate`], [`parse_assignment`]: text to [`Expr`](lakebed_transaction::Expr).
 //!   Functions outside the grammar become [`Expr::Unknown`](lakebed_transaction::Expr::Unknown).
-//! - [`print`]: an expression as text that reads back to the same tree.
+//! - [`print()`]: an expression as text that reads back to the same tree.
 //! - [`bind`]: fits an expression to a table's columns: names resolved without regard to case, string literals that meet a
 //!   date, a timestamp or a number read as one.
 //! - [`parse_type`], [`parse_columns`], [`print_type`]: column types.
