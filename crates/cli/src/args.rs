@@ -365,6 +365,9 @@ pub(crate) struct ExplainArgs {
     /// drops them. No log entry says it, and without it a compaction is outside that matrix.
     #[arg(long, value_enum)]
     pub(crate) compaction: Option<CompactionArg>,
+    /// Add the actions of ours as they would be written next, commitInfo first (Delta; needs --base).
+    #[arg(long)]
+    pub(crate) rebased: bool,
     /// JSON lines of {"id","policy","ours","landed":[…],"base","compaction"}; one JSON line is printed for each.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "ours", "landed", "base", "compaction"])]
     pub(crate) batch: Option<PathBuf>,

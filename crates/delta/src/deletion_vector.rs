@@ -7,6 +7,7 @@
 use crate::DeltaError;
 use crate::action::DeletionVector;
 use bytes::Bytes;
+use lakebed_naming::Uuid;
 use lakebed_naming::delta::DeletionVectorName;
 use lakebed_transaction::RowSet;
 use roaring::RoaringTreemap;
@@ -89,6 +90,71 @@ pub fn decode(vector: &DeletionVector, bytes: &[u8]) -> Result<RowSet, DeltaErro
         return Err(damaged(vector, "it deletes another number of rows than the log says"));
     }
     Ok(RowSet::from(rows))
+}
+
+/// Writes several vectors into one new file.
+///
+/// ```
+/// use lakebed_delta::deletion_vector::{VectorFile, VectorPlace, decode_framed, place};
+/// use lakebed_naming::Uuid;
+///
+/// let mut file = VectorFile::new(Uuid::from_bytes([7; 16]));
+/// let rows = [3, 4, 1 << 40].into_iter().collect();
+/// let first = file.push(&rows)?;
+/// let second = file.push(&[0].into_iter().collect())?;
+/// assert_eq!((first.offset, first.cardinality, second.cardinality), (Some(1), 3, 1));
+/// let (_, bytes) = file.finish();
+/// let VectorPlace::Object { range, .. } = place(&first)? else { unreachable!() };
+/// let range = range.start as usize..range.end as usize;
+/// assert_eq!(decode_framed(&first, &bytes[range])?, rows);
+/// # Ok::<(), lakebed_delta::DeltaError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct VectorFile {
+    name: DeletionVectorName,
+    bytes: Vec<u8>,
+}
+
+/// First byte of a file of vectors: the version of its layout.
+const FILE_VERSION: u8 = 1;
+
+impl VectorFile {
+    /// A file of this id in the table's root, without vectors yet.
+    #[must_use]
+    pub fn new(id: Uuid) -> Self {
+        Self { name: DeletionVectorName::new(id), bytes: vec![FILE_VERSION] }
+    }
+
+    /// Adds a vector that deletes these rows; the descriptor by which the log names it.
+    ///
+    /// # Errors
+    /// [`DeltaError::Invalid`] when the file would grow beyond 2 GiB, where offsets end.
+    pub fn push(&mut self, rows: &RowSet) -> Result<DeletionVector, DeltaError> {
+        let mut body = MAGIC_PORTABLE.to_le_bytes().to_vec();
+        let mut optimal = rows.bitmap().clone();
+        optimal.optimize();
+        let unwritable = |problem: String| DeltaError::invalid(problem, "delete fewer rows in one statement");
+        optimal.serialize_into(&mut body).map_err(|error| unwritable(error.to_string()))?;
+        let too_long = |_| unwritable("the deletion vectors of this commit fill more than 2 GiB".to_owned());
+        let offset = i32::try_from(self.bytes.len()).map_err(too_long)?;
+        let size = i32::try_from(body.len()).map_err(too_long)?;
+        self.bytes.extend_from_slice(&size.to_be_bytes());
+        self.bytes.extend_from_slice(&body);
+        self.bytes.extend_from_slice(&crc32fast::hash(&body).to_be_bytes());
+        Ok(DeletionVector {
+            storage_type: "u".to_owned(),
+            path_or_inline_dv: self.name.descriptor(),
+            offset: Some(offset.into()),
+            size_in_bytes: size.into(),
+            cardinality: i64::try_from(rows.len()).unwrap_or(i64::MAX),
+        })
+    }
+
+    /// The object, relative to the table's root, and its bytes.
+    #[must_use]
+    pub fn finish(self) -> (String, Bytes) {
+        (self.name.path(), Bytes::from(self.bytes))
+    }
 }
 
 fn damaged(vector: &DeletionVector, problem: &str) -> DeltaError {

@@ -41,7 +41,7 @@ pub mod stats;
 mod time_text;
 
 pub use checkpoint::{CheckpointFile, write_checkpoint};
-pub use commit::{DeltaFormat, Landed, Pending, Reads, Transaction};
+pub use commit::{DeltaFormat, Landed, Pending, Reads, Transaction, Vouched, name_row_tracking_columns};
 pub use error::DeltaError;
 pub use interval::interval_ms;
 pub use protocol::{

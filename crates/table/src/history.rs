@@ -184,8 +184,8 @@ fn delta_entry(version: Version, file_ms: i64, actions: &[Action], info: Option<
         read_version: info.and_then(|info| info.number("readVersion")).and_then(|v| u64::try_from(v).ok()),
         transaction_id: info.and_then(CommitInfo::transaction_id).map(str::to_owned),
         data_change,
-        attempts: info.and_then(|info| info.tag("lakebed.attempts")).and_then(|text| text.parse().ok()),
-        policy: info.and_then(|info| info.tag(POLICY_KEY)).map(str::to_owned),
+        attempts: info.and_then(|info| info.own_note("attempts")).and_then(|text| text.parse().ok()),
+        policy: info.and_then(|info| info.own_note("policy")),
         metrics: metrics
             .into_iter()
             .flatten()

@@ -7,8 +7,8 @@ use crate::{CommitOptions, Report, Table, TableError, prepared_checks};
 use bytes::Bytes;
 use lakebed_commit::Found;
 use lakebed_conflict::delta::{PartitionColumn, partitions_in, split_read};
-use lakebed_delta::action::{Action, parse_actions};
-use lakebed_delta::{Reads, Transaction};
+use lakebed_delta::action::{Action, Metadata, parse_actions};
+use lakebed_delta::{Core, Reads, Transaction, Vouched, name_row_tracking_columns};
 use lakebed_naming::Version;
 use lakebed_transaction::{BinaryOp, ColumnType, Expr, Outcome, ReadPredicate, Scalar, TransactionId};
 use serde::Deserialize;
@@ -37,6 +37,9 @@ struct Header {
     large: Option<bool>,
     #[serde(rename = "ifNeeded")]
     if_needed: Option<bool>,
+    #[serde(rename = "updateMetadata")]
+    update_metadata: Option<Metadata>,
+    vouched: bool,
     tags: BTreeMap<String, String>,
 }
 
@@ -67,6 +70,21 @@ pub struct PreparedDelta {
     pub read_version: Option<Version>,
     /// Whether the actions name their transaction id themselves, so that they can be recognised when they are given again.
     pub names_id: bool,
+    /// Whether its metadata was given as what the table's is to become, so that names which a feature needs are still to be
+    /// filled in: see [`PreparedDelta::fill_in`].
+    pub updates_metadata: bool,
+}
+
+impl PreparedDelta {
+    /// Fills in what the metadata needs on the table that it is for: names of the columns for row ids.
+    pub fn fill_in(&mut self, core: &Core) {
+        let protocol = self.transaction.protocol().unwrap_or(&core.protocol).clone();
+        for action in &mut self.transaction.actions {
+            if let (Action::Metadata(metadata), true) = (action, self.updates_metadata) {
+                name_row_tracking_columns(&protocol, Some(&core.metadata), metadata, || fresh_id().to_string());
+            }
+        }
+    }
 }
 
 /// Reads prepared Delta actions for a table with these partition columns.
@@ -92,9 +110,11 @@ pub fn parse_prepared_delta(
         parse_actions(object, bytes).map_err(|source| TableError::Delta { root: object.to_owned(), source })?;
     let info =
         actions.iter().find_map(|action| if let Action::CommitInfo(info) = action { Some(info.clone()) } else { None });
-    let actions: Vec<_> = actions.into_iter().filter(|action| !matches!(action, Action::CommitInfo(_))).collect();
+    let mut actions: Vec<_> = actions.into_iter().filter(|action| !matches!(action, Action::CommitInfo(_))).collect();
     let info = info.unwrap_or_default();
     let header = header.unwrap_or_default();
+    let updates_metadata = header.update_metadata.is_some();
+    actions.extend(header.update_metadata.map(Action::Metadata));
     let operation = header.operation.as_deref().or(info.operation()).unwrap_or("WRITE").to_owned();
     let names_id = info.transaction_id().is_some_and(|id| !id.is_empty());
     let id = info.transaction_id().filter(|id| !id.is_empty()).map_or_else(|| fresh_id().to_string(), str::to_owned);
@@ -106,14 +126,25 @@ pub fn parse_prepared_delta(
     transaction.parameters = if header.parameters.is_empty() {
         info.0.get("operationParameters").and_then(Value::as_object).cloned().unwrap_or_default()
     } else {
-        header.parameters
+        header.parameters.into_iter().map(|(key, text)| (key, parameter(text))).collect()
     };
     transaction.changes_data = header.changes_data.unwrap_or(transaction.changes_data);
     transaction.large = header.large.unwrap_or(transaction.large);
     transaction.skip_if_empty = header.if_needed.unwrap_or(false);
     transaction.tags = header.tags.into_iter().collect();
+    transaction.vouched = Vouched { values: header.vouched, changes: header.vouched };
     let read_version = info.number("readVersion").and_then(|v| u64::try_from(v).ok()).map(Version::new);
-    Ok(PreparedDelta { transaction, read_version, names_id })
+    Ok(PreparedDelta { transaction, read_version, names_id, updates_metadata })
+}
+
+/// A parameter as it stands in `commitInfo`: the header holds the JSON text of each, as Spark's own records do. A list or map
+/// stays text, which is how Spark writes those.
+fn parameter(value: Value) -> Value {
+    let Value::String(text) = &value else { return value };
+    match serde_json::from_str::<Value>(text) {
+        Ok(inner @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_))) => inner,
+        Ok(Value::Array(_) | Value::Object(_)) | Err(_) => value,
+    }
 }
 
 /// A header names none of Delta's actions.
@@ -208,7 +239,8 @@ impl Table {
                     });
                 };
                 let columns = held.snapshot.core().partition_columns();
-                let prepared = parse_prepared_delta("the prepared actions", &bytes, &columns)?;
+                let mut prepared = parse_prepared_delta("the prepared actions", &bytes, &columns)?;
+                prepared.fill_in(held.snapshot.core());
                 self.commit_prepared_delta(held, prepared, commit).await
             }
         }
@@ -220,7 +252,7 @@ impl Table {
         prepared: PreparedDelta,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
-        let PreparedDelta { mut transaction, read_version, names_id } = prepared;
+        let PreparedDelta { mut transaction, read_version, names_id, updates_metadata: _ } = prepared;
         let base = match read_version {
             Some(read) if read != held.snapshot.version() => self.delta_at(read).await?,
             // Without a read version nothing says since when a repetition could stand in the log, so all of it is searched.

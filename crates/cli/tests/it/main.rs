@@ -9,6 +9,7 @@ mod errors;
 mod explain;
 mod prepared;
 mod readme;
+mod rebased;
 mod rules;
 mod statements;
 mod unanswered;

@@ -35,6 +35,19 @@ impl CommitInfo {
         self.0.get("tags")?.get(key)?.as_str()
     }
 
+    /// A note that this program left, such as `policy` or `attempts`: under its own key, in older commits among the tags.
+    #[must_use]
+    pub fn own_note(&self, key: &str) -> Option<String> {
+        let own = self.0.get("lakebed").and_then(|notes| notes.get(key));
+        match own {
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(Value::Number(number)) => Some(number.to_string()),
+            Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) | None => {
+                self.tag(&format!("lakebed.{key}")).map(str::to_owned)
+            }
+        }
+    }
+
     /// The operation's name.
     #[must_use]
     pub fn operation(&self) -> Option<&str> {

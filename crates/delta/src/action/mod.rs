@@ -40,3 +40,10 @@ pub enum Action {
     /// Only in checkpoints of the second version: where more of it stands.
     Sidecar(Sidecar),
 }
+
+impl Action {
+    /// The document, where this sets or removes the one of this domain.
+    pub(crate) fn domain_of(&self, name: &str) -> Option<&DomainMetadata> {
+        if let Self::Domain(domain) = self { Some(domain).filter(|domain| domain.domain == name) } else { None }
+    }
+}

@@ -1,7 +1,7 @@
 //! Our transaction.
 
-use super::facts;
-use super::validate;
+use super::row_tracking::RowIds;
+use super::{facts, validate};
 use crate::action::{Action, Metadata, Protocol};
 use crate::schema::StructType;
 use crate::{Core, DeltaError};
@@ -52,6 +52,18 @@ pub struct Transaction {
     pub large: bool,
     /// An empty commit may be dropped.
     pub skip_if_empty: bool,
+    /// What the caller answers for.
+    pub vouched: Vouched,
+}
+
+/// What a commit cannot show by its actions, and its caller answers for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vouched {
+    /// The rows of the added files meet the table's constraints; generated, default and identity values were filled in.
+    pub values: bool,
+    /// Which rows changed can be told from the added and removed files and the change files: no file that comes in holds
+    /// rows of one that goes out unless change files say what became of them.
+    pub changes: bool,
 }
 
 impl Transaction {
@@ -70,6 +82,7 @@ impl Transaction {
             changes_data: operation_changes_data(operation),
             large: matches!(operation, "RESTORE" | "CLONE" | "CONVERT"),
             skip_if_empty: false,
+            vouched: Vouched::default(),
         }
     }
 
@@ -115,6 +128,8 @@ pub struct Pending {
     pub(super) floor_ms: Option<i64>,
     /// The in-commit timestamp that was written last; a later attempt never goes below it.
     pub(super) stamped_ms: Option<i64>,
+    /// The numbering of rows that ours continues, on tables with row tracking.
+    pub(super) row_ids: RowIds,
 }
 
 impl Pending {
@@ -132,6 +147,7 @@ impl Pending {
             attempts: 0,
             floor_ms: core.committed_ms,
             stamped_ms: None,
+            row_ids: RowIds { mark: core.row_id_high_water_mark(), rebased: false },
         };
         pending.check()?;
         Ok(pending)
@@ -143,8 +159,16 @@ impl Pending {
     /// The transaction lacks its protocol or metadata, or cannot be written: see [`Pending::check`].
     pub fn create(transaction: Transaction) -> Result<Self, DeltaError> {
         let facts = facts::ours(None, &transaction);
-        let pending =
-            Self { transaction, read_version: None, core: None, facts, attempts: 0, floor_ms: None, stamped_ms: None };
+        let pending = Self {
+            transaction,
+            read_version: None,
+            core: None,
+            facts,
+            attempts: 0,
+            floor_ms: None,
+            stamped_ms: None,
+            row_ids: RowIds::default(),
+        };
         pending.check()?;
         Ok(pending)
     }

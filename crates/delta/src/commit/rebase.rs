@@ -2,8 +2,9 @@
 
 use super::format::Landed;
 use super::pending::Pending;
+use super::{facts, row_tracking, type_changes};
 use crate::DeltaError;
-use crate::action::{Action, CommitInfo};
+use crate::action::{Action, CommitInfo, DomainMetadata};
 use lakebed_transaction::TransactionId;
 use std::sync::Arc;
 
@@ -48,7 +49,26 @@ pub(super) fn follow(pending: &mut Pending, landed: &Landed) -> Result<(), Delta
         pending.transaction.tags.push(tag);
     }
     pending.facts.follow(landed.facts());
+    type_changes::follow(&mut pending.transaction.actions, landed.version());
+    let replaced = replace_clustering(pending, landed);
+    if row_tracking::follow(pending, landed) || replaced {
+        pending.facts = facts::ours(pending.core.as_ref(), &pending.transaction);
+    }
     Ok(())
+}
+
+/// A table that ours replaces is not clustered the way that a landed commit asked for, unless ours says so, too.
+fn replace_clustering(pending: &mut Pending, landed: &Landed) -> bool {
+    const CLUSTERING: &str = "delta.clustering";
+    let replaces = super::render::replaces_table(&pending.transaction.operation);
+    let actions = &mut pending.transaction.actions;
+    let brought =
+        landed.actions().iter().find_map(|action| action.domain_of(CLUSTERING)).filter(|domain| !domain.removed);
+    let own = actions.iter().any(|action| action.domain_of(CLUSTERING).is_some());
+    let Some(domain) = brought.filter(|_| replaces && !own) else { return false };
+    let at = actions.iter().position(|action| matches!(action, Action::Domain(_))).unwrap_or(actions.len());
+    actions.insert(at, Action::Domain(DomainMetadata { removed: true, ..domain.clone() }));
+    true
 }
 
 /// Whether a landed commit is ours: the same id and the same actions as we would write them there.

@@ -1,19 +1,18 @@
 //! The bytes of one attempt.
 
 use super::pending::Pending;
+use super::row_tracking;
 use crate::DeltaError;
 use crate::action::{Action, CommitInfo, Metadata, write_action};
 use bytes::Bytes;
-use lakebed_conflict::delta::DeltaPolicy;
+use lakebed_conflict::delta::{DeltaPolicy, IsolationLevel};
 use lakebed_naming::Version;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// What stands in `commitInfo.engineInfo`.
 pub(super) const ENGINE: &str = concat!("lakebed/", env!("CARGO_PKG_VERSION"));
-/// The tag under which the policy that judged stands.
-const POLICY_TAG: &str = "lakebed.policy";
-/// How many entries were offered until this one.
-const ATTEMPTS_TAG: &str = "lakebed.attempts";
+/// Under this key stands what only we write: the policy that judged, and how many entries were offered until this one.
+const OWN_NOTES: &str = "lakebed";
 /// Since which version commits carry their own timestamps, where they did not always.
 pub(super) const ENABLEMENT_VERSION: &str = "delta.inCommitTimestampEnablementVersion";
 /// The timestamp of that version.
@@ -55,9 +54,14 @@ fn timestamp(pending: &Pending, now_ms: i64) -> Option<i64> {
     Some(now_ms.max(after_log).max(pending.stamped_ms.unwrap_or(i64::MIN)))
 }
 
-/// Our actions as they are written at a version: protocol and metadata first, the rest in the order given.
+/// Our actions as they are written at a version: protocol and metadata first, the rest in the order given, files numbered
+/// where the table tracks rows.
 pub(super) fn persisted(pending: &Pending, at: Version, stamp: Option<i64>) -> Vec<Action> {
-    let actions = &pending.transaction.actions;
+    let mut ordered = pending.transaction.actions.clone();
+    // A bulk commit states the metadata that it was made under, so that nobody who changes it can miss the other.
+    if pending.transaction.large && pending.transaction.metadata().is_none() {
+        ordered.extend(pending.own_metadata().cloned().map(Action::Metadata));
+    }
     let rank = |action: &Action| match action {
         Action::Protocol(_) => 0,
         Action::Metadata(_) => 1,
@@ -70,7 +74,6 @@ pub(super) fn persisted(pending: &Pending, at: Version, stamp: Option<i64>) -> V
         | Action::CheckpointMetadata(_)
         | Action::Sidecar(_) => 2,
     };
-    let mut ordered: Vec<Action> = actions.clone();
     ordered.sort_by_key(rank);
     if let (true, Some(stamp)) = (pending.enables_timestamps(), stamp) {
         for action in &mut ordered {
@@ -79,6 +82,11 @@ pub(super) fn persisted(pending: &Pending, at: Version, stamp: Option<i64>) -> V
                 metadata.configuration.set(ENABLEMENT_TIMESTAMP, Some(&stamp.to_string()));
             }
         }
+    }
+    if let (Some(protocol), Some(metadata)) = (pending.own_protocol(), pending.own_metadata())
+        && row_tracking::numbers(protocol, metadata)
+    {
+        row_tracking::number(pending, &mut ordered, at);
     }
     ordered
 }
@@ -91,32 +99,62 @@ fn commit_info(
     stamp: Option<i64>,
 ) -> Result<CommitInfo, DeltaError> {
     let transaction = &pending.transaction;
-    let level = policy
-        .effective_level(&pending.facts)
-        .map_err(|error| DeltaError::invalid(error.to_string(), "unset the property or set it to Serializable"))?;
+    let level = if transaction.large {
+        // A bulk commit meets nobody, whatever the table's level.
+        IsolationLevel::Serializable
+    } else {
+        policy
+            .effective_level(&pending.facts)
+            .map_err(|error| DeltaError::invalid(error.to_string(), "unset the property or set it to Serializable"))?
+    };
     let mut info = Map::new();
     if let Some(stamp) = stamp {
         info.insert("inCommitTimestamp".into(), stamp.into());
     }
     info.insert("timestamp".into(), now_ms.into());
     info.insert("operation".into(), transaction.operation.clone().into());
-    info.insert("operationParameters".into(), Value::Object(transaction.parameters.clone()));
+    info.insert("operationParameters".into(), Value::Object(parameters(pending)));
     if let Some(read) = pending.read_version {
         info.insert("readVersion".into(), read.get().into());
     }
     info.insert("isolationLevel".into(), level.name().into());
-    info.insert("isBlindAppend".into(), pending.facts.derived_blind().into());
-    info.insert("operationMetrics".into(), Value::Object(text_object(&transaction.metrics)));
+    info.insert("isBlindAppend".into(), (!transaction.large && pending.facts.derived_blind()).into());
+    if !transaction.metrics.is_empty() || transaction.large {
+        info.insert("operationMetrics".into(), Value::Object(text_object(&transaction.metrics)));
+    }
     if let Some(text) = &transaction.user_metadata {
         info.insert("userMetadata".into(), text.clone().into());
     }
-    let mut tags = text_object(&transaction.tags);
-    tags.insert(POLICY_TAG.into(), policy.label(&pending.facts).into());
-    tags.insert(ATTEMPTS_TAG.into(), pending.attempts.to_string().into());
-    info.insert("tags".into(), Value::Object(tags));
+    if !transaction.tags.is_empty() {
+        info.insert("tags".into(), Value::Object(text_object(&transaction.tags)));
+    }
     info.insert("engineInfo".into(), ENGINE.into());
     info.insert("txnId".into(), transaction.id.as_str().into());
+    let notes = json!({"policy": policy.label(&pending.facts), "attempts": pending.attempts});
+    info.insert(OWN_NOTES.into(), notes);
     Ok(CommitInfo(info))
+}
+
+/// The operation's parameters. A replaced table that keeps its metadata says which properties that has.
+fn parameters(pending: &Pending) -> Map<String, Value> {
+    const PROPERTIES: &str = "properties";
+    let mut parameters = pending.transaction.parameters.clone();
+    if let (true, None, Some(core)) =
+        (replaces_table(&pending.transaction.operation), pending.transaction.metadata(), &pending.core)
+        && parameters.contains_key(PROPERTIES)
+        && let Ok(text) = serde_json::to_string(&core.metadata.configuration)
+    {
+        parameters.insert(PROPERTIES.into(), text.into());
+    }
+    parameters
+}
+
+/// Whether an operation of this name puts a new table in the place of the old one.
+pub(super) fn replaces_table(operation: &str) -> bool {
+    matches!(
+        operation,
+        "REPLACE TABLE" | "REPLACE TABLE AS SELECT" | "CREATE OR REPLACE TABLE" | "CREATE OR REPLACE TABLE AS SELECT"
+    )
 }
 
 fn text_object(pairs: &[(String, String)]) -> Map<String, Value> {

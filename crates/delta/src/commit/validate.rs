@@ -2,8 +2,8 @@
 //!
 //! Source: the protocol's action reconciliation rules, and what Spark validates before each attempt.
 
-use super::features;
 use super::pending::Pending;
+use super::{features, row_tracking};
 use crate::DeltaError;
 use crate::action::{Action, Add, Metadata, Protocol, Remove};
 use crate::schema::{ColumnMapping, StructType};
@@ -26,6 +26,9 @@ pub(super) fn check(pending: &Pending) -> Result<(), DeltaError> {
         check_metadata(metadata, &schema)?;
     }
     check_domains(&transaction.actions, protocol)?;
+    if row_tracking::numbers(protocol, metadata) {
+        row_tracking::check(&transaction.actions)?;
+    }
     check_files(&transaction.actions, &FileRules::of(protocol, metadata, &schema)?)
 }
 
@@ -86,7 +89,7 @@ fn check_domains(actions: &[Action], protocol: &Protocol) -> Result<(), DeltaErr
             "add the feature to the protocol in the same commit",
         ));
     }
-    let marks = |action: &Action| matches!(action, Action::Domain(domain) if domain.domain == "delta.rowTracking");
+    let marks = |action: &Action| matches!(action, Action::Domain(domain) if domain.domain == row_tracking::DOMAIN);
     if actions.iter().any(marks) {
         return Err(invalid("it sets the row-id high-water mark", "leave it out: it is kept by the commit itself"));
     }

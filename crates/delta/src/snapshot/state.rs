@@ -4,15 +4,12 @@ use super::file_set::FileSet;
 use super::replay::Replay;
 use crate::DeltaError;
 use crate::action::{Add, CommitInfo, DomainMetadata, InfoUse, Metadata, Protocol, Remove, TextMap, Txn, each_action};
-use crate::commit::metadata_state;
+use crate::commit::{ROW_TRACKING_DOMAIN, metadata_state, row_id_mark};
 use crate::schema::{ColumnMapping, StructType};
 use lakebed_conflict::delta::{MetadataState, PartitionColumn};
 use lakebed_naming::{Version, delta::commit_path};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// The domain in which the row-id high-water mark stands.
-const ROW_TRACKING_DOMAIN: &str = "delta.rowTracking";
 
 /// Everything about a version but its files: cheap to copy, and all that a transaction needs to remember.
 #[derive(Clone, Debug)]
@@ -106,9 +103,7 @@ impl Core {
     /// The row-id high-water mark; `None` where no id was ever given out.
     #[must_use]
     pub fn row_id_high_water_mark(&self) -> Option<i64> {
-        let domain = self.domains.get(ROW_TRACKING_DOMAIN)?;
-        let document: serde_json::Value = serde_json::from_str(&domain.configuration).ok()?;
-        document.get("rowIdHighWaterMark")?.as_i64()
+        row_id_mark(&self.domains.get(ROW_TRACKING_DOMAIN)?.configuration)
     }
 }
 

@@ -114,7 +114,7 @@ fn an_append_is_written_as_spark_would_and_read_back() {
         concat!(
             r#"{{"commitInfo":{{"timestamp":6000,"operation":"WRITE","operationParameters":{{"mode":"Append","partitionBy":"[]"}},"#,
             r#""readVersion":0,"isolationLevel":"Serializable","isBlindAppend":true,"operationMetrics":{{"numFiles":"1","numOutputRows":"3"}},"#,
-            r#""tags":{{"lakebed.policy":"delta-serializable@1","lakebed.attempts":"1"}},"engineInfo":"lakebed/{}","txnId":"{}"}}}}"#,
+            r#""engineInfo":"lakebed/{}","txnId":"{}","lakebed":{{"policy":"delta-serializable@1","attempts":1}}}}}}"#,
             "\n",
             r#"{{"add":{{"path":"a.parquet","partitionValues":{{}},"size":100,"modificationTime":2000,"dataChange":true,"stats":"{{\"numRecords\":3}}"}}}}"#,
             "\n"

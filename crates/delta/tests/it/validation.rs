@@ -2,7 +2,7 @@
 
 use crate::support::snapshot_of;
 use lakebed_delta::action::{Action, Add, CommitInfo, DeletionVector, DomainMetadata, Txn};
-use lakebed_delta::{DeltaError, Pending, Snapshot, Transaction};
+use lakebed_delta::{DeltaError, Pending, Snapshot, Transaction, Vouched};
 use lakebed_transaction::TransactionId;
 
 const SCHEMA: &str = r#"{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}},{\"name\":\"p\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}}]}"#;
@@ -128,7 +128,6 @@ fn features_that_we_cannot_serve_are_refused_by_name_when_in_use() {
         ("identityColumns", used("delta.identity.start"), ""),
         ("checkConstraints", SCHEMA.to_owned(), r#""delta.constraints.c":"id > 0""#),
         ("icebergCompatV2", SCHEMA.to_owned(), r#""delta.enableIcebergCompatV2":"true""#),
-        ("rowTracking", SCHEMA.to_owned(), ""),
         ("materializePartitionColumns", SCHEMA.to_owned(), ""),
     ];
     for (feature, schema, properties) in cases {
@@ -136,11 +135,16 @@ fn features_that_we_cannot_serve_are_refused_by_name_when_in_use() {
         refused(&base, vec![add("a")], feature);
         let set = Action::Metadata(base.metadata().clone());
         assert!(check(&base, vec![set]).is_ok(), "{feature}: properties can be set");
-        if !matches!(feature, "rowTracking" | "materializePartitionColumns") {
+        if !matches!(feature, "materializePartitionColumns") {
             let idle = table(&listed(&format!("\"{feature}\"")), &metadata(SCHEMA, "", ""));
             assert!(check(&idle, vec![add("a")]).is_ok(), "{feature} is supported and not in use");
         }
     }
+    let named = table(&listed("\"checkConstraints\""), &metadata(SCHEMA, "", r#""delta.constraints.c":"id > 0""#));
+    refused(&named, vec![add("a")], "c: id > 0");
+    let mut vouched = Transaction::new(TransactionId::new("id"), "WRITE", vec![add("a")]);
+    vouched.vouched = Vouched { values: true, changes: false };
+    assert!(Pending::on(named.core(), vouched).is_ok(), "the caller answers for the rows");
     let feed = table(&listed(r#""changeDataFeed""#), &metadata(SCHEMA, "", r#""delta.enableChangeDataFeed":"true""#));
     refused(&feed, vec![remove("a", true), add("b")], "changeDataFeed");
     let moved = Action::Add(Add { data_change: false, ..Add::new("b", 1, 1) });

@@ -10,27 +10,27 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Answers every line, in order; a case that cannot be judged gives its error, and the rest go on.
-pub(super) async fn run(file: &Path) -> Result<Exit, CliError> {
+pub(super) async fn run(file: &Path, rebased: bool) -> Result<Exit, CliError> {
     let input = File::open(file).map_err(|source| CliError::file(file, source))?;
     let mut bases = Bases::default();
     let mut out = BufWriter::new(io::stdout().lock());
     for line in BufReader::new(input).lines() {
         let line = line.map_err(|source| CliError::file(file, source))?;
         if !line.trim().is_empty() {
-            writeln!(out, "{}", answer(&line, &mut bases).await).map_err(CliError::Output)?;
+            writeln!(out, "{}", answer(&line, rebased, &mut bases).await).map_err(CliError::Output)?;
         }
     }
     out.flush().map_err(CliError::Output)?;
     Ok(Exit::Done)
 }
 
-async fn answer(line: &str, bases: &mut Bases) -> Value {
+async fn answer(line: &str, rebased: bool, bases: &mut Bases) -> Value {
     let value: Value = match serde_json::from_str(line) {
         Ok(value) => value,
         Err(error) => return json!({"id": Value::Null, "error": format!("this line is not JSON: {error}")}),
     };
     let id = value.get("id").cloned().unwrap_or(Value::Null);
-    let judged = match case_of(&value) {
+    let judged = match case_of(&value, rebased) {
         Ok(case) => case.judge(bases).await,
         Err(problem) => Err(CliError::usage(problem, "see the form of a case in `lakebed help explain`")),
     };
@@ -49,7 +49,7 @@ fn with_id(id: Value, answer: &Answer) -> Value {
     Value::Object(out)
 }
 
-fn case_of(value: &Value) -> Result<Case, String> {
+fn case_of(value: &Value, rebased: bool) -> Result<Case, String> {
     let text = |key: &str| match value.get(key) {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(_) | None => Err(format!("`{key}` is missing or is no text")),
@@ -73,5 +73,5 @@ fn case_of(value: &Value) -> Result<Case, String> {
         Some(name) if name == "major" => Compaction::Major,
         Some(_) => return Err("`compaction` is neither minor nor major".to_owned()),
     };
-    Ok(Case { policy: text("policy")?, ours: PathBuf::from(text("ours")?), landed, base, compaction })
+    Ok(Case { policy: text("policy")?, ours: PathBuf::from(text("ours")?), landed, base, compaction, rebased })
 }

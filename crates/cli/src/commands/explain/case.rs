@@ -20,6 +20,8 @@ pub(super) struct Case {
     pub(super) base: Option<PathBuf>,
     /// Which compaction a compaction is, ours or landed; matters to the matrix of MaxCompute.
     pub(super) compaction: Compaction,
+    /// Whether the actions of ours as they would be written next are asked for.
+    pub(super) rebased: bool,
 }
 
 /// The judgement that counts, and which landed transaction it is about.
@@ -37,6 +39,9 @@ pub(super) struct Answer {
     pub(super) landed_index: Option<usize>,
     /// The isolation level that applied (Delta).
     pub(super) effective_level: Option<&'static str>,
+    /// The actions of ours as they would be written next, or why they cannot be; `None` where nobody asked or ours may not be
+    /// written.
+    pub(super) rebased: Option<Result<Vec<Value>, String>>,
 }
 
 /// What several cases have in common, read once.
@@ -103,6 +108,12 @@ impl Answer {
         if let (Some(level), Some(document)) = (self.effective_level, document.as_object_mut()) {
             document.insert("effective_level".to_owned(), json!(level));
         }
+        if let (Some(rebased), Some(document)) = (&self.rebased, document.as_object_mut()) {
+            document.insert("rebased".to_owned(), json!(rebased.as_ref().ok()));
+            if let Err(problem) = rebased {
+                document.insert("rebased_error".to_owned(), json!(problem));
+            }
+        }
         document
     }
 
@@ -129,6 +140,14 @@ impl Answer {
             if let Some(class) = reason.error_class {
                 out.push_str(&format!("  class    {class}\n"));
             }
+        }
+        match &self.rebased {
+            None => {}
+            Some(Ok(actions)) => {
+                out.push_str("written next\n");
+                actions.iter().for_each(|action| out.push_str(&format!("  {action}\n")));
+            }
+            Some(Err(problem)) => out.push_str(&format!("it cannot be written: {problem}\n")),
         }
         out
     }

@@ -2,21 +2,29 @@
 
 use super::case::{Answer, Bases, Case, decisive, read};
 use super::maxcompute::Side;
+use super::rebased;
 use crate::error::CliError;
-use bytes::Bytes;
-use lakebed_conflict::delta::{DeltaFacts, DeltaPolicy, PartitionColumn};
+use lakebed_conflict::delta::{DeltaFacts, DeltaPolicy};
 use lakebed_conflict::maxcompute::{Hints, MaxComputeFacts};
-use lakebed_delta::{Core, Landed};
+use lakebed_delta::{Core, Landed, Transaction};
 use lakebed_naming::Version;
 use lakebed_table::{OpenOptions, Snapshot, Table, TableFormat, parse_prepared_delta};
 use lakebed_transaction::Judgement;
-use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
 pub(super) async fn judge(case: &Case, policy: DeltaPolicy, bases: &mut Bases) -> Result<Answer, CliError> {
-    let (facts, _) = ours(case, bases).await?;
+    let (transaction, core) = ours(case, bases).await?;
+    let facts = transaction.facts(core.as_deref());
     let (judgement, at, landed) = over_all(case, policy, &facts)?;
+    let rebased = if case.rebased && judgement.verdict.accepts() {
+        let core = core.ok_or_else(|| {
+            CliError::usage("--rebased needs the version that ours read", "name the table's folder with --base")
+        })?;
+        Some(rebased::written_next(&core, transaction, policy, &case.landed)?)
+    } else {
+        None
+    };
     Ok(Answer {
         policy: case.policy.clone(),
         label: policy.label(&facts),
@@ -25,30 +33,35 @@ pub(super) async fn judge(case: &Case, policy: DeltaPolicy, bases: &mut Bases) -
         judgement,
         landed_index: at,
         effective_level: policy.effective_level(&facts).ok().map(lakebed_conflict::delta::IsolationLevel::name),
+        rebased,
     })
 }
 
 /// Ours and what landed, in the words of the matrix of MaxCompute.
 pub(super) async fn in_the_matrix(case: &Case, hints: Hints, bases: &mut Bases) -> Result<(Side, Vec<Side>), CliError> {
-    let (facts, columns) = ours(case, bases).await?;
+    let (transaction, core) = ours(case, bases).await?;
+    let facts = transaction.facts(core.as_deref());
+    let columns = core.as_deref().map(Core::partition_columns).unwrap_or_default();
     let side = |facts: &DeltaFacts| Side::new(&describe(facts), MaxComputeFacts::of_delta(facts, &columns, hints));
     let landed = (1..).zip(&case.landed).map(|(at, path)| Ok(side(landed(at, path)?.facts())));
     Ok((side(&facts), landed.collect::<Result<_, CliError>>()?))
 }
 
-/// What the rules see of ours, and the partition columns of the version that it read.
-async fn ours(case: &Case, bases: &mut Bases) -> Result<(DeltaFacts, Vec<PartitionColumn>), CliError> {
+/// Ours, and the version that it read.
+async fn ours(case: &Case, bases: &mut Bases) -> Result<(Transaction, Option<Arc<Core>>), CliError> {
     let core = match &case.base {
         Some(path) => Some(core(path, bases).await?),
         None => None,
     };
     let columns = core.as_deref().map(Core::partition_columns).unwrap_or_default();
-    let ours = with_own_metadata(read(&case.ours)?);
-    let prepared = parse_prepared_delta(&case.ours.display().to_string(), &ours, &columns)?;
-    Ok((prepared.transaction.facts(core.as_deref()), columns))
+    let mut prepared = parse_prepared_delta(&case.ours.display().to_string(), &read(&case.ours)?, &columns)?;
+    if let Some(core) = &core {
+        prepared.fill_in(core);
+    }
+    Ok((prepared.transaction, core))
 }
 
-fn landed(at: u64, path: &Path) -> Result<Landed, CliError> {
+pub(super) fn landed(at: u64, path: &Path) -> Result<Landed, CliError> {
     Landed::parse(Version::new(at), &read(path)?)
         .map_err(|error| CliError::failed(format!("{}: {error}", path.display()), "give the file of a Delta commit"))
 }
@@ -97,19 +110,6 @@ async fn core(path: &Path, bases: &mut Bases) -> Result<Arc<Core>, CliError> {
             format!("{} is a Lance table", path.display()),
             "give the folder of a Delta table as the base of a Delta commit",
         )),
-    }
-}
-
-/// The commit with the metadata that its first line names as an action of its own.
-fn with_own_metadata(bytes: Bytes) -> Bytes {
-    let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let header: Value = serde_json::from_slice(first).unwrap_or_default();
-    match header.get("updateMetadata") {
-        Some(metadata) if metadata.is_object() => {
-            let action = json!({"metaData": metadata});
-            Bytes::from([&bytes[..], b"\n", action.to_string().as_bytes(), b"\n"].concat())
-        }
-        Some(_) | None => bytes,
     }
 }
 

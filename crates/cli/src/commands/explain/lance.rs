@@ -37,6 +37,7 @@ pub(super) fn judge(case: &Case, bases: &mut Bases) -> Result<Answer, CliError> 
         judgement,
         landed_index: at,
         effective_level: None,
+        rebased: None,
     })
 }
 

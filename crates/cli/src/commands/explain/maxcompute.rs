@@ -28,6 +28,7 @@ pub(super) async fn judge(case: &Case, bases: &mut Bases) -> Result<Answer, CliE
         judgement,
         landed_index: at,
         effective_level: None,
+        rebased: None,
     })
 }
 
