@@ -1,5 +1,6 @@
 //! How new index entries of ours follow what landed.
 
+use crate::build::shards;
 use crate::facts::rewritten_from;
 use crate::proto::table::transaction::{Operation, UpdateMode};
 use crate::proto::table::{CompactedSsTable, IndexMetadata, MemWalIndexDetails, Transaction as Message};
@@ -42,12 +43,7 @@ fn raise_shards(entries: &mut [IndexMetadata], landed: &[CompactedSsTable]) {
     for entry in entries.iter_mut().filter(|entry| entry.name == index::MEM_WAL && !landed.is_empty()) {
         let Some(any) = &mut entry.index_details else { continue };
         let Ok(mut details) = MemWalIndexDetails::decode(any.value.as_slice()) else { continue };
-        for table in landed {
-            match details.compacted_sstables.iter_mut().find(|known| known.shard_id == table.shard_id) {
-                Some(known) => known.generation = known.generation.max(table.generation),
-                None => details.compacted_sstables.push(table.clone()),
-            }
-        }
+        shards::raise(&mut details.compacted_sstables, landed);
         any.value = details.encode_to_vec();
     }
 }

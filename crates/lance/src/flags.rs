@@ -4,7 +4,8 @@
 //! that it must not be written.
 
 use crate::LanceError;
-use crate::proto::table::{Manifest, data_fragment::RowIdSequence};
+use crate::proto::table::data_fragment::{CreatedAtVersionSequence, LastUpdatedAtVersionSequence, RowIdSequence};
+use crate::proto::table::{DataFragment, Manifest};
 
 /// Some fragment has a deletion file.
 pub const DELETION_FILES: u64 = 1;
@@ -18,6 +19,8 @@ pub const TABLE_CONFIG: u64 = 8;
 pub const BASE_PATHS: u64 = 16;
 /// Writers leave the transaction file out.
 const NO_TRANSACTION_FILE: u64 = 32;
+/// Some fragment has cells that overlays replace.
+pub const DATA_OVERLAYS: u64 = 64;
 /// Some index carries columns beside its key.
 const COVERING_INDICES: u64 = 128;
 /// Data files of several versions of the data format.
@@ -27,7 +30,7 @@ const TAGGED_FRAGMENT_REUSE: u64 = 1024;
 /// Row ids or row versions stand in data files.
 const SPILLED_ROW_LINEAGE: u64 = 2048;
 /// Large values stand in objects that the table manages.
-const MANAGED_BLOBS: u64 = 16384;
+pub(crate) const MANAGED_BLOBS: u64 = 16384;
 
 /// Bits under which the manifest can be understood as it stands.
 const READABLE: u64 = DELETION_FILES
@@ -36,6 +39,7 @@ const READABLE: u64 = DELETION_FILES
     | TABLE_CONFIG
     | BASE_PATHS
     | NO_TRANSACTION_FILE
+    | DATA_OVERLAYS
     | COVERING_INDICES
     | MIXED_FILE_VERSIONS
     | TAGGED_FRAGMENT_REUSE
@@ -43,7 +47,7 @@ const READABLE: u64 = DELETION_FILES
     | MANAGED_BLOBS;
 
 /// Bits under which a commit keeps every promise that the table made.
-const WRITABLE: u64 = DELETION_FILES | STABLE_ROW_IDS | DATA_FORMAT_2 | TABLE_CONFIG | BASE_PATHS;
+const WRITABLE: u64 = DELETION_FILES | STABLE_ROW_IDS | DATA_FORMAT_2 | TABLE_CONFIG | BASE_PATHS | DATA_OVERLAYS;
 
 /// Bits that mean nothing unless both sides carry them.
 const PAIRED: u64 = STABLE_ROW_IDS | MIXED_FILE_VERSIONS | TAGGED_FRAGMENT_REUSE | MANAGED_BLOBS;
@@ -122,11 +126,11 @@ pub(crate) fn recompute(manifest: &mut Manifest) -> Result<(), LanceError> {
         reader |= STABLE_ROW_IDS;
         writer |= STABLE_ROW_IDS;
     }
-    if manifest
-        .fragments
-        .iter()
-        .any(|fragment| matches!(fragment.row_id_sequence, Some(RowIdSequence::ColumnRowIds(_))))
-    {
+    if manifest.fragments.iter().any(|fragment| !fragment.overlays.is_empty()) {
+        reader |= DATA_OVERLAYS;
+        writer |= DATA_OVERLAYS;
+    }
+    if manifest.fragments.iter().any(spills_lineage) {
         reader |= SPILLED_ROW_LINEAGE;
         writer |= SPILLED_ROW_LINEAGE;
     }
@@ -139,6 +143,16 @@ pub(crate) fn recompute(manifest: &mut Manifest) -> Result<(), LanceError> {
     }
     (manifest.reader_feature_flags, manifest.writer_feature_flags) = (reader, writer);
     Ok(())
+}
+
+/// Whether row ids or row versions of the fragment stand in a data file.
+const fn spills_lineage(fragment: &DataFragment) -> bool {
+    matches!(fragment.row_id_sequence, Some(RowIdSequence::ColumnRowIds(_)))
+        || matches!(
+            fragment.last_updated_at_version_sequence,
+            Some(LastUpdatedAtVersionSequence::ColumnLastUpdatedAtVersions(_))
+        )
+        || matches!(fragment.created_at_version_sequence, Some(CreatedAtVersionSequence::ColumnCreatedAtVersions(_)))
 }
 
 /// The bits as numbers, for messages.

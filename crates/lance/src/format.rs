@@ -12,7 +12,9 @@ use lakebed_commit::{
 use lakebed_conflict::Policy;
 use lakebed_conflict::lance::{LANCE, LanceFacts};
 use lakebed_naming::Version;
-use lakebed_naming::lance::{ListingOrder, ManifestName, Page as Names, Scheme, VERSIONS_FOLDER, manifest_path};
+use lakebed_naming::lance::{
+    ListingOrder, MIGRATION_FILE, ManifestName, Page as Names, Scheme, VERSIONS_FOLDER, manifest_path,
+};
 use lakebed_transaction::{Evidence, Judgement, LanceKind, Reason, TransactionId, Verdict};
 use std::sync::Arc;
 
@@ -37,12 +39,13 @@ const TABLE_EXISTS: Reason = Reason {
 pub struct LanceFormat {
     scheme: Scheme,
     policy: &'static Policy<LanceFacts, { LanceKind::COUNT }>,
+    first: Version,
 }
 
 impl Default for LanceFormat {
     /// A new table's scheme, and Lance's own rules.
     fn default() -> Self {
-        Self { scheme: Scheme::V2, policy: &LANCE }
+        Self { scheme: Scheme::V2, policy: &LANCE, first: FIRST }
     }
 }
 
@@ -50,7 +53,13 @@ impl LanceFormat {
     /// A table whose manifests have names of this scheme, judged by this policy. New tables have V2 names.
     #[must_use]
     pub const fn new(scheme: Scheme, policy: &'static Policy<LanceFacts, { LanceKind::COUNT }>) -> Self {
-        Self { scheme, policy }
+        Self { scheme, policy, first: FIRST }
+    }
+
+    /// For a table whose first version has this number: a clone keeps the number of what it was made of.
+    #[must_use]
+    pub const fn beginning_at(self, first: Version) -> Self {
+        Self { first, ..self }
     }
 
     /// The scheme of the names.
@@ -85,7 +94,7 @@ impl Format for LanceFormat {
     }
 
     fn first_version(&self) -> Version {
-        FIRST
+        self.first
     }
 
     fn lists_first(&self) -> bool {
@@ -114,6 +123,9 @@ impl Format for LanceFormat {
             let rest = listed.name.as_str().strip_prefix(VERSIONS_FOLDER)?.strip_prefix('/')?;
             (!rest.contains('/')).then(|| rest.to_owned())
         };
+        if page.iter().filter_map(file).any(|name| name == MIGRATION_FILE) {
+            return Err(migrating("its manifests are being given names of another scheme, or that stopped half-way"));
+        }
         let names = Names::new(page.iter().filter_map(file), ListingOrder::Lexical, above)
             .map_err(|mixed| migrating(&mixed.to_string()))?;
         if names.newest.is_some_and(|newest| newest.scheme != self.scheme) {
@@ -142,6 +154,7 @@ impl Format for LanceFormat {
             base: pending.base.as_deref(),
             creation: &pending.creation,
             restored: pending.restored.as_deref(),
+            cloned: pending.cloned.as_deref(),
             transaction: &pending.message,
             transaction_file: &name.file_name(),
             at,
@@ -209,7 +222,9 @@ impl Format for LanceFormat {
 
 /// The entry must be the very next after the state that it is built on.
 fn check_next(pending: &Pending, at: Version) -> Result<(), FormatError> {
-    let next = pending.base.as_ref().map_or(Some(FIRST), |base| base.version().next());
+    // A clone keeps the number of the version that it was made of.
+    let first = pending.cloned.as_ref().map_or(FIRST, |source| source.version());
+    let next = pending.base.as_ref().map_or(Some(first), |base| base.version().next());
     if next == Some(at) {
         return Ok(());
     }
@@ -222,6 +237,6 @@ fn check_next(pending: &Pending, at: Version) -> Result<(), FormatError> {
 fn migrating(problem: &str) -> FormatError {
     FormatError::Invalid {
         problem: problem.to_owned(),
-        advice: "wait until the migration of names is done, then open the table again".to_owned(),
+        advice: "resume migrate-naming (lakebed migrate-naming TABLE), then open the table again".to_owned(),
     }
 }

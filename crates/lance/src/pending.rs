@@ -71,6 +71,7 @@ pub struct Pending {
     pub(crate) base: Option<Arc<Snapshot>>,
     pub(crate) creation: Creation,
     pub(crate) restored: Option<Arc<Snapshot>>,
+    pub(crate) cloned: Option<Arc<Snapshot>>,
     pub(crate) affected: Option<BTreeMap<u64, RowSet>>,
     pub(crate) read_fragments: BTreeMap<u64, DataFragment>,
     pub(crate) facts: LanceFacts,
@@ -109,6 +110,24 @@ impl Pending {
         Self::build(None, creation, message, 0)
     }
 
+    /// A transaction that makes a version of another table the first of a new one, whose files stay where they are.
+    ///
+    /// # Errors
+    /// It is no Clone of that version, or its id is no UUID.
+    pub fn clone_of(source: Arc<Snapshot>, message: Message) -> Result<Self, LanceError> {
+        let version = source.version().get();
+        let fits = matches!(&message.operation, Some(Operation::Clone(clone)) if clone.ref_version == version);
+        if !fits {
+            return Err(LanceError::Invalid {
+                problem: format!("it is no Clone of version {version}"),
+                advice: "build a Clone of the version that was read".to_owned(),
+            });
+        }
+        let mut pending = Self::build(None, Creation::default(), message, 0)?;
+        pending.cloned = Some(source);
+        Ok(pending)
+    }
+
     fn build(
         base: Option<Arc<Snapshot>>,
         creation: Creation,
@@ -133,6 +152,7 @@ impl Pending {
             base,
             creation,
             restored: None,
+            cloned: None,
             affected: None,
             read_fragments: BTreeMap::new(),
             facts: LanceFacts::default(),

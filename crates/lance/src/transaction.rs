@@ -6,7 +6,9 @@
 use crate::LanceError;
 use crate::proto::file::Field;
 use crate::proto::table::transaction::update_config::FieldMetadataUpdate;
-use crate::proto::table::transaction::{Append, Delete, Operation, Overwrite, UpdateConfig, UpdateMap, UpdateMapEntry};
+use crate::proto::table::transaction::{
+    Append, Clone as CloneOperation, Delete, Operation, Overwrite, Restore, UpdateConfig, UpdateMap, UpdateMapEntry,
+};
 use crate::proto::table::{DataFile, DataFragment, Transaction as Message};
 use bytes::Bytes;
 use lakebed_naming::lance::TransactionFileName;
@@ -53,6 +55,13 @@ impl Transaction {
     #[must_use]
     pub const fn encoded(&self) -> &Bytes {
         &self.encoded
+    }
+
+    /// Whether the bytes hold more than the schemas list, so that the message does not say all that its writer meant.
+    #[must_use]
+    pub fn holds_unknown_fields(&self) -> bool {
+        // Encoders may order fields as they like, but leave none out and write none twice.
+        self.message.encoded_len() != self.encoded.len()
     }
 
     /// What it does.
@@ -172,6 +181,36 @@ pub fn overwrite(
         schema_metadata: BTreeMap::new(),
         config_upsert_values: config_upserts,
         initial_bases: Vec::new(),
+    }))
+}
+
+/// An earlier version made current again.
+#[must_use]
+pub fn restore(head: Head, version: Version) -> Message {
+    head.with(Operation::Restore(Restore { version: version.get() }))
+}
+
+/// Where a clone comes from, and what it is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CloneSource {
+    /// The version that is cloned; the clone keeps its number.
+    pub version: Version,
+    /// The root of the table that holds it.
+    pub path: String,
+    /// Its branch; `None` for the table's own line of versions.
+    pub branch: Option<String>,
+}
+
+/// A version of a table made the first of a new one, whose files stay where they are; `branch` is the name of the branch that
+/// the new one is.
+#[must_use]
+pub fn shallow_clone(head: Head, source: CloneSource, branch: Option<String>) -> Message {
+    head.with(Operation::Clone(CloneOperation {
+        is_shallow: true,
+        ref_name: source.branch,
+        ref_version: source.version.get(),
+        ref_path: source.path,
+        branch_name: branch,
     }))
 }
 

@@ -9,6 +9,7 @@
 //! | [`LocalStore`] | local files, durable by fsync or not |
 //! | [`MemoryStore`] | tests and throw-away tables |
 //! | [`PutIfAbsent`] | any `object_store` with an atomic conditional put: S3, Azure Blob Storage, Google Cloud Storage, … |
+//! | [`Below`] | a folder of any of these |
 //!
 //! [`open`] makes one from a URL. A store of your own implements [`Store`] and proves itself with the module `suite`
 //! (feature `test-util`), which races it too; [`probe_create`] tells at run time a store that ignores the condition.
@@ -31,6 +32,7 @@
 //! # Features
 //! `aws`: S3 in [`open`]. `test-util`: the modules `testing` (wrappers that count, delay and break) and `suite`.
 
+mod below;
 mod error;
 mod local;
 mod memory;
@@ -45,6 +47,7 @@ pub mod suite;
 #[cfg(feature = "test-util")]
 pub mod testing;
 
+pub use below::Below;
 pub use error::StoreError;
 pub use local::{Durability, LocalStore};
 pub use memory::MemoryStore;

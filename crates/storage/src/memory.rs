@@ -159,6 +159,16 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    async fn swap(&self, name: &str, old: &Bytes, new: Bytes) -> Result<bool, StoreError> {
+        let key = self.key(name)?;
+        let mut objects = locked(&self.objects);
+        let stands = objects.get(&key).is_some_and(|entry| entry.bytes == *old);
+        if stands {
+            objects.insert(key, Entry { bytes: new, modified_ms: now_ms() });
+        }
+        Ok(stands)
+    }
+
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
         let key = self.key(name)?;
         locked(&self.objects).remove(&key);

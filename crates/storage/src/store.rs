@@ -88,6 +88,20 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// There is no object at `from`, or the store could not be asked, or refused.
     async fn copy(&self, from: &str, to: &str) -> Result<(), StoreError>;
 
+    /// Writes the object if it still holds `old`, byte for byte; whether it did. Where the store has no condition on what
+    /// stands there, nothing keeps a third writer's object from being overwritten between the look and the write: this is for
+    /// small objects that hardly anybody writes, such as tags, and no commit stands on it.
+    ///
+    /// # Errors
+    /// The store could not be asked, or refused; the object may then be the old or the new one.
+    async fn swap(&self, name: &str, old: &Bytes, new: Bytes) -> Result<bool, StoreError> {
+        if self.get(name).await?.as_ref() != Some(old) {
+            return Ok(false);
+        }
+        self.put(name, new).await?;
+        Ok(true)
+    }
+
     /// Removes the object; removing what is not there is not an error.
     ///
     /// # Errors

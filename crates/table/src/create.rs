@@ -168,7 +168,7 @@ impl Place {
         };
         self.yield_to_delta().await?;
         let snapshot = lakebed_lance::Snapshot::open("version 1", entry).map_err(wrong)?;
-        let snapshot = LanceVersion { snapshot: Arc::new(snapshot), scheme: Scheme::V2 };
+        let snapshot = LanceVersion { snapshot: Arc::new(snapshot), scheme: Scheme::V2, migrating: false };
         Ok((Some(self.table(Snapshot::Lance(snapshot), now_ms)), report))
     }
 

@@ -5,7 +5,7 @@ use crate::create::fresh_id;
 use crate::history::POLICY_KEY;
 use crate::load::lance::{format_error, load_version};
 use crate::snapshot::{LanceVersion, Snapshot};
-use crate::{CommitOptions, Report, Table, TableError, policy};
+use crate::{CommitOptions, Report, Table, TableError, migrate, policy};
 use bytes::Bytes;
 use lakebed_lance::proto::table::{DataFragment, Transaction as Message};
 use lakebed_lance::transaction::{Head, MapChange, MapChanges, append, delete, update_config};
@@ -169,6 +169,7 @@ impl Table {
         givers: Givers,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
+        migrate::refuse_writing(&**self.store(), held.migrating)?;
         policy::lance(commit.policy.as_deref(), Some(held.snapshot.config()))?;
         let id = TransactionId::new(message.uuid.clone());
         let place = Arc::clone(&self.place);
@@ -191,7 +192,8 @@ impl Table {
         if let Ok(snapshot) = lakebed_lance::Snapshot::open(&format!("version {version}"), entry)
             && snapshot.version() == version
         {
-            self.snapshot = Snapshot::Lance(LanceVersion { snapshot: Arc::new(snapshot), scheme: held.scheme });
+            let snapshot = Arc::new(snapshot);
+            self.snapshot = Snapshot::Lance(LanceVersion { snapshot, scheme: held.scheme, migrating: false });
             self.asked_ms = asked_ms;
         }
     }

@@ -27,6 +27,7 @@ mod error;
 mod history;
 mod lance_rows;
 mod load;
+mod migrate;
 mod options;
 mod outcome;
 mod perform;

@@ -32,6 +32,8 @@ pub struct LanceVersion {
     pub snapshot: Arc<lakebed_lance::Snapshot>,
     /// How the table names its manifests.
     pub scheme: Scheme,
+    /// The manifests are being given names of another scheme, or that stopped half-way: nothing may be written.
+    pub migrating: bool,
 }
 
 impl Snapshot {

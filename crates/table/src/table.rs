@@ -3,11 +3,11 @@
 use crate::clock::Clock;
 use crate::create::Place;
 use crate::load;
+use crate::migrate;
 use crate::shared::{Shared, shared, sweep};
 use crate::snapshot::{LanceVersion, Snapshot};
 use crate::{OpenOptions, TableError, TableFormat, VersionSpec};
 use lakebed_naming::Version;
-use lakebed_naming::lance::{ListingOrder, Page, VERSIONS_FOLDER};
 use lakebed_storage::{Listed, Store, open};
 use std::sync::Arc;
 
@@ -100,8 +100,8 @@ impl Table {
 
     async fn newer_lance(&self, held: &LanceVersion) -> Result<Option<LanceVersion>, TableError> {
         match load::lance::newest(&*self.place.store).await? {
-            Some(found) if found.version > held.snapshot.version() || found.scheme != held.scheme => {
-                load::lance::load_version(&*self.place.store, found.scheme, found.version).await.map(Some)
+            Some(found) if migrate::is_other(&found, held) => {
+                load::lance::load_found(&*self.place.store, found).await.map(Some)
             }
             Some(_) => Ok(None),
             None => Err(self.vanished()),
@@ -137,7 +137,9 @@ impl Table {
                 .map(Snapshot::Delta)
                 .ok_or_else(|| self.vanished()),
             Snapshot::Lance(held) => {
-                load::lance::load_version(&*self.place.store, held.scheme, version).await.map(Snapshot::Lance)
+                let mut loaded = load::lance::load_version(&*self.place.store, held.scheme, version).await?;
+                loaded.migrating |= held.migrating;
+                Ok(Snapshot::Lance(loaded))
             }
         }
     }
@@ -190,12 +192,8 @@ async fn newest(store: &dyn Store, format: Option<TableFormat>) -> Result<Option
 
 /// The Lance versions among listed names, ascending, with their times.
 pub(crate) fn lance_versions(listed: &[Listed]) -> Vec<(Version, i64)> {
-    let version = |entry: &Listed| {
-        let name = entry.name.strip_prefix(VERSIONS_FOLDER)?.strip_prefix('/')?;
-        let page = Page::new([name], ListingOrder::Any, None).ok()?;
-        page.newest.map(|found| (found.version, entry.modified_ms))
-    };
-    let mut versions: Vec<_> = listed.iter().filter_map(version).collect();
-    versions.sort_unstable();
+    let mut versions: Vec<_> =
+        load::lance::manifests(listed).into_iter().map(|name| (name.version, name.modified_ms)).collect();
+    versions.dedup_by_key(|(version, _)| *version);
     versions
 }

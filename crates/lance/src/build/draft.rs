@@ -11,6 +11,9 @@ use std::collections::BTreeSet;
 /// The name of the format of data files.
 const FILE_FORMAT: &str = "lance";
 
+/// Metadata of the schema that turns on large values in objects of their own.
+const MANAGED_BLOBS_KEY: &str = "lance.blob.managed";
+
 /// The next manifest while it is being made: at first what carries over from the version before.
 pub(super) struct Draft {
     pub(super) manifest: Manifest,
@@ -23,7 +26,7 @@ pub(super) struct Draft {
 
 impl Draft {
     pub(super) fn after(inputs: &Inputs<'_>) -> Result<Self, LanceError> {
-        let mut draft = match inputs.base {
+        let mut draft = match inputs.base.or(inputs.cloned) {
             Some(base) => {
                 flags::check_writable(base.manifest())?;
                 check_dictionaries(base.manifest())?;
@@ -104,6 +107,7 @@ impl Draft {
     /// Brings the fragments in order, sets what is derived from them, and closes the draft.
     pub(super) fn finish(mut self, _: &Inputs<'_>) -> Result<ManifestFile, LanceError> {
         let manifest = &mut self.manifest;
+        check_blobs(manifest)?;
         for fragment in &mut manifest.fragments {
             fragments::drop_dead_files(fragment);
         }
@@ -113,6 +117,9 @@ impl Draft {
         flags::recompute(manifest)?;
         let ids = self.fragment_ids();
         self.unknown.fragments.retain(|id, _| ids.contains(id));
+        let kept: BTreeSet<_> =
+            self.indices.iter().filter_map(|entry| entry.uuid.as_ref()).map(|id| &id.uuid).collect();
+        self.unknown.indices.retain(|id, _| kept.contains(id));
         Ok(ManifestFile { manifest: self.manifest, indices: self.indices, transaction: None, unknown: self.unknown })
     }
 }
@@ -124,6 +131,19 @@ fn check_dictionaries(manifest: &Manifest) -> Result<(), LanceError> {
             object: format!("version {} of the table", manifest.version),
             feature: "dictionaries of the first data format".to_owned(),
             advice: "write the table anew in a later data format".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// A table whose large values stand in objects of its own needs writers that keep those; nobody becomes one by a commit of ours.
+fn check_blobs(manifest: &Manifest) -> Result<(), LanceError> {
+    let managed = manifest.schema_metadata.get(MANAGED_BLOBS_KEY).is_some_and(|value| value.as_ref() == b"true");
+    if managed && manifest.writer_feature_flags & flags::MANAGED_BLOBS == 0 {
+        return Err(LanceError::Unsupported {
+            object: "the next version".to_owned(),
+            feature: format!("large values in objects of their own ({MANAGED_BLOBS_KEY})"),
+            advice: "commit it with a client that has it".to_owned(),
         });
     }
     Ok(())

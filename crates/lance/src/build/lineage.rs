@@ -58,11 +58,16 @@ pub(super) fn touch(fragment: &mut DataFragment, update: &Update, version: u64) 
         rows |= RoaringBitmap::deserialize_from(bytes.as_ref())
             .map_err(|_| invalid("the rows that an Update changed cannot be read", "build the Update again"))?;
     }
+    touch_rows(fragment, &rows, version)
+}
+
+/// These rows of the fragment were last changed now.
+pub(super) fn touch_rows(fragment: &mut DataFragment, rows: &RoaringBitmap, version: u64) -> Result<(), LanceError> {
     if rows.is_empty() {
         return Ok(());
     }
     let before = last_updated(fragment)?;
-    fragment.last_updated_at_version_sequence = Some(updated_at(&before.with(&rows, version)));
+    fragment.last_updated_at_version_sequence = Some(updated_at(&before.with(rows, version)));
     Ok(())
 }
 

@@ -1,17 +1,20 @@
 //! The next manifest: one function for each operation, on what all of them share.
 
 mod bases;
+mod clone;
 mod config;
 mod draft;
 mod fragments;
 mod indices;
 mod lineage;
+mod overlay;
 mod replace;
 mod replacement;
 mod restore;
 mod rewrite;
 mod rows;
 mod schema;
+pub(crate) mod shards;
 
 use crate::manifest::ManifestFile;
 use crate::pending::Creation;
@@ -36,6 +39,8 @@ pub struct Inputs<'a> {
     pub creation: &'a Creation,
     /// The version that a Restore makes current.
     pub restored: Option<&'a Snapshot>,
+    /// The version of another table that a Clone makes the first of a new one.
+    pub cloned: Option<&'a Snapshot>,
     /// What is to be done.
     pub transaction: &'a Transaction,
     /// The name of the transaction's file.
@@ -55,31 +60,63 @@ pub fn next(inputs: &Inputs<'_>) -> Result<ManifestFile, LanceError> {
     let Some(operation) = &inputs.transaction.operation else {
         return Err(unsupported("a transaction without an operation that is known"));
     };
-    if inputs.base.is_none() && !matches!(operation, Operation::Overwrite(_)) {
-        return Err(LanceError::Invalid {
-            problem: "there is no table yet, and the operation does not create one".to_owned(),
-            advice: "create the table with an Overwrite".to_owned(),
-        });
-    }
+    check_place(inputs, operation)?;
     match operation {
         Operation::Append(append) => rows::append(&mut draft, append)?,
         Operation::Delete(delete) => rows::delete(&mut draft, delete)?,
-        Operation::Update(update) => rows::update(&mut draft, update)?,
+        Operation::Update(update) => rows::update(&mut draft, update, inputs)?,
         Operation::Overwrite(overwrite) => replace::overwrite(&mut draft, overwrite)?,
         Operation::Merge(merge) => replace::merge(&mut draft, merge)?,
         Operation::Project(project) => schema::project(&mut draft, project)?,
         Operation::UpdateConfig(update) => config::update(&mut draft, update)?,
-        Operation::CreateIndex(create) => indices::create(&mut draft, create),
+        Operation::CreateIndex(create) => indices::create(&mut draft, create)?,
         Operation::Rewrite(rewrite) => rewrite::rewrite(&mut draft, rewrite)?,
         Operation::ReserveFragments(reserve) => fragments::reserve(&mut draft, reserve)?,
         Operation::Restore(_) => restore::restore(&mut draft, inputs)?,
         Operation::UpdateBases(update) => bases::update(&mut draft, update)?,
-        Operation::DataReplacement(replacement) => replacement::replace(&mut draft, replacement)?,
-        Operation::DataOverlay(_) => return Err(unsupported("DataOverlay")),
-        Operation::UpdateMemWalState(_) => return Err(unsupported("UpdateMemWalState")),
-        Operation::Clone(_) => return Err(unsupported("Clone")),
+        Operation::DataReplacement(replacement) => {
+            replacement::replace(&mut draft, replacement, inputs.transaction.read_version)?;
+        }
+        Operation::DataOverlay(overlay) => overlay::put(&mut draft, overlay)?,
+        Operation::UpdateMemWalState(update) => shards::take_in(&mut draft, &update.compacted_sstables, inputs)?,
+        Operation::Clone(clone) => clone::shallow(&mut draft, clone)?,
     }
     draft.finish(inputs)
+}
+
+/// A table begins with an Overwrite or a Clone, and a Clone only ever begins one.
+fn check_place(inputs: &Inputs<'_>, operation: &Operation) -> Result<(), LanceError> {
+    let begins = match operation {
+        Operation::Overwrite(_) => inputs.cloned.is_none(),
+        Operation::Clone(_) => inputs.cloned.is_some() && inputs.base.is_none(),
+        Operation::Append(_)
+        | Operation::Delete(_)
+        | Operation::CreateIndex(_)
+        | Operation::Rewrite(_)
+        | Operation::Merge(_)
+        | Operation::Restore(_)
+        | Operation::ReserveFragments(_)
+        | Operation::Update(_)
+        | Operation::Project(_)
+        | Operation::UpdateConfig(_)
+        | Operation::DataReplacement(_)
+        | Operation::UpdateMemWalState(_)
+        | Operation::UpdateBases(_)
+        | Operation::DataOverlay(_) => false,
+    };
+    let clones = matches!(operation, Operation::Clone(_));
+    if begins || (inputs.base.is_some() && !clones) {
+        return Ok(());
+    }
+    let (problem, advice) = if clones {
+        (
+            "a Clone makes a new table of a version of another, and there is a table or no such version",
+            "clone into an empty place",
+        )
+    } else {
+        ("there is no table yet, and the operation does not create one", "create the table with an Overwrite")
+    };
+    Err(LanceError::Invalid { problem: problem.to_owned(), advice: advice.to_owned() })
 }
 
 fn unsupported(feature: &str) -> LanceError {

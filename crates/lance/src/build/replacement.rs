@@ -2,8 +2,8 @@
 
 use super::draft::Draft;
 use super::fragments::{TOMBSTONE, invalid};
-use super::lineage;
 use super::rows::{missing, retain_indices, uncover};
+use super::{lineage, overlay};
 use crate::LanceError;
 use crate::proto::table::transaction::DataReplacement;
 use crate::proto::table::{DataFile, DataFragment};
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 const LEGACY_MAJOR: u32 = 0;
 
 /// Each fragment's new file takes the place of the file with the same fields, or of these fields in a file with more.
-pub(super) fn replace(draft: &mut Draft, replacement: &DataReplacement) -> Result<(), LanceError> {
+pub(super) fn replace(draft: &mut Draft, replacement: &DataReplacement, read_version: u64) -> Result<(), LanceError> {
     let (stable, version) = (draft.stable_row_ids, draft.manifest.version);
     let mut fields: Option<&[i32]> = None;
     for group in &replacement.replacements {
@@ -23,6 +23,7 @@ pub(super) fn replace(draft: &mut Draft, replacement: &DataReplacement) -> Resul
         }
         let fragment = draft.fragment_mut(group.fragment_id).ok_or_else(|| missing(group.fragment_id))?;
         replace_one(fragment, new)?;
+        overlay::supersede(fragment, &new.fields, read_version);
         if stable {
             lineage::touch_all(fragment, version);
         }

@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::fragments::{self, invalid};
-use super::lineage;
+use super::{Inputs, lineage, overlay, shards};
 use crate::LanceError;
 use crate::index;
 use crate::proto::table::transaction::{Append, Delete, Update, UpdateMode};
@@ -28,14 +28,7 @@ pub(super) fn delete(draft: &mut Draft, delete: &Delete) -> Result<(), LanceErro
 }
 
 /// Whole fragments go, updated ones are replaced by what they became, new ones are put in.
-pub(super) fn update(draft: &mut Draft, update: &Update) -> Result<(), LanceError> {
-    if !update.compacted_sstables.is_empty() {
-        return Err(LanceError::Unsupported {
-            object: "the next version".to_owned(),
-            feature: "an Update that takes in memtable shards".to_owned(),
-            advice: "commit it with a client that has it".to_owned(),
-        });
-    }
+pub(super) fn update(draft: &mut Draft, update: &Update, inputs: &Inputs<'_>) -> Result<(), LanceError> {
     let live = draft.field_ids();
     let rewrites_columns = update.update_mode == UpdateMode::RewriteColumns as i32;
     let removed: BTreeSet<u64> = update.removed_fragment_ids.iter().copied().collect();
@@ -53,7 +46,6 @@ pub(super) fn update(draft: &mut Draft, update: &Update) -> Result<(), LanceErro
             lineage::touch(current, update, version)?;
         }
     }
-    draft.manifest.fragments.retain(|fragment| !removed.contains(&fragment.id));
     if rewrites_columns {
         let modified: BTreeSet<i64> = update.fields_modified.iter().map(|field| i64::from(*field)).collect();
         let changed: Vec<u64> = update.updated_fragments.iter().map(|fragment| fragment.id).collect();
@@ -62,9 +54,10 @@ pub(super) fn update(draft: &mut Draft, update: &Update) -> Result<(), LanceErro
         let moved = new.iter().zip(moved).filter(|(_, moved)| *moved).map(|(fragment, _)| fragment.id).collect();
         cover_moved(draft, update, &moved);
     }
+    draft.manifest.fragments.retain(|fragment| !removed.contains(&fragment.id));
     draft.manifest.fragments.extend(new);
     retain_indices(draft);
-    Ok(())
+    shards::take_in(draft, &update.compacted_sstables, inputs)
 }
 
 /// Indices of row ids cover rows that moved, where the indexed values did not change.
@@ -79,10 +72,15 @@ fn cover_moved(draft: &mut Draft, update: &Update, moved: &BTreeSet<u64>) {
         .chain(update.removed_fragment_ids.iter().copied())
         .filter_map(narrow)
         .collect();
+    let overlaid: Vec<_> = draft.manifest.fragments.iter().filter(|fragment| !fragment.overlays.is_empty()).collect();
     for entry in draft.indices.iter_mut().filter(|entry| !index::is_system(entry)) {
         let unchanged = !entry.fields.iter().any(|field| changed.contains(&i64::from(*field)));
         let Some(mut covered) = index::coverage(entry) else { continue };
-        let follows = unchanged && !index::holds_addresses(entry) && sources.iter().all(|id| covered.contains(*id));
+        let stale = overlaid.iter().filter(|fragment| narrow(fragment.id).is_some_and(|id| sources.contains(&id)));
+        let stale =
+            stale.into_iter().any(|fragment| overlay::newer_than(fragment, &entry.fields, entry.dataset_version));
+        let follows =
+            unchanged && !stale && !index::holds_addresses(entry) && sources.iter().all(|id| covered.contains(*id));
         if follows && !moved.is_empty() {
             covered.extend(moved.iter().copied().filter_map(narrow));
             index::set_coverage(entry, covered);

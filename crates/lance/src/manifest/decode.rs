@@ -1,5 +1,6 @@
 //! Reading the file of one version.
 
+use super::unknown::of_index_section;
 use super::{FOOTER_BYTES, MAGIC, ManifestFile, UnknownFields};
 use crate::LanceError;
 use crate::proto::table::{IndexSection, Manifest};
@@ -49,17 +50,18 @@ pub fn decode_tail(object: &str, tail: &Bytes, object_bytes: u64) -> Result<Tail
     if let Some(first) = first.filter(|first| *first < file.start) {
         return Ok(TailRead::Needs(first..object_bytes));
     }
-    let indices = match manifest.index_section {
+    let (indices, unknown_of_indices) = match manifest.index_section {
         Some(at) => {
-            let (section, _) = file.message_at(at, "the index section")?;
-            let section = IndexSection::decode(section)
+            let (bytes, _) = file.message_at(at, "the index section")?;
+            let section = IndexSection::decode(bytes.clone())
                 .map_err(|error| damaged(object, &format!("the index section cannot be decoded ({error})")))?;
-            section.indices
+            (section.indices, of_index_section(&bytes).unwrap_or_default())
         }
-        None => Vec::new(),
+        None => Default::default(),
     };
     let transaction = transaction_at.map(|at| file.message_at(at, "the inline transaction")).transpose()?;
-    let unknown = UnknownFields::of_manifest(&message).unwrap_or_default();
+    let mut unknown = UnknownFields::of_manifest(&message).unwrap_or_default();
+    unknown.indices = unknown_of_indices;
     let transaction = transaction.map(|(message, _)| message);
     Ok(TailRead::Done(Box::new(ManifestFile { manifest, indices, transaction, unknown })))
 }

@@ -1,9 +1,9 @@
 //! Writing the file of one version.
 
-use super::unknown::FRAGMENTS_FIELD;
+use super::unknown::{ENTRIES_FIELD, FRAGMENTS_FIELD};
 use super::{FOOTER_BYTES, INLINE_TRANSACTION_BYTES_MAX, MAGIC, ManifestFile};
 use crate::LanceError;
-use crate::proto::table::{IndexSection, Manifest};
+use crate::proto::table::{IndexMetadata, IndexSection, Manifest};
 use bytes::{BufMut, Bytes, BytesMut};
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
@@ -24,9 +24,15 @@ pub fn encode(file: ManifestFile) -> Result<Bytes, LanceError> {
     manifest.transaction_section_deprecated = None;
     if !indices.is_empty() {
         manifest.index_section = Some(out.len() as u64);
-        let section = IndexSection { indices };
-        put_length(&mut out, section.encoded_len())?;
-        put_message(&mut out, &section)?;
+        if unknown.indices.is_empty() {
+            let section = IndexSection { indices };
+            put_length(&mut out, section.encoded_len())?;
+            put_message(&mut out, &section)?;
+        } else {
+            let section = index_section(&indices, &unknown)?;
+            put_length(&mut out, section.len())?;
+            out.put_slice(&section);
+        }
     }
     if let Some(message) = transaction.filter(|message| message.len() <= INLINE_TRANSACTION_BYTES_MAX) {
         manifest.transaction_section = Some(out.len() as u64);
@@ -64,6 +70,20 @@ fn with_unknown(mut manifest: Manifest, unknown: &super::UnknownFields) -> Resul
         message.put_slice(extra.map_or(&[], |extra| extra));
     }
     message.put_slice(&unknown.manifest);
+    Ok(message)
+}
+
+/// The index section with fields that the schemas do not list put behind those that they do.
+fn index_section(indices: &[IndexMetadata], unknown: &super::UnknownFields) -> Result<BytesMut, LanceError> {
+    let mut message = BytesMut::new();
+    for entry in indices {
+        let extra = entry.uuid.as_ref().and_then(|id| unknown.indices.get(&id.uuid));
+        let bytes = entry.encoded_len().saturating_add(extra.map_or(0, Bytes::len));
+        encode_key(ENTRIES_FIELD, WireType::LengthDelimited, &mut message);
+        encode_varint(bytes as u64, &mut message);
+        put_message(&mut message, entry)?;
+        message.put_slice(extra.map_or(&[], |extra| extra));
+    }
     Ok(message)
 }
 

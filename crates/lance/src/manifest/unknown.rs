@@ -12,6 +12,15 @@ const MANIFEST_KNOWN: [u32; 26] =
 /// they are kept like any other field that we do not read.
 const FRAGMENT_KNOWN: [u32; 13] = [1, 2, 3, 4, 5, 7, 9, 11, 12, 13, 14, 15, 16];
 
+/// Field numbers of `IndexMetadata` that the schemas list.
+const INDEX_KNOWN: [u32; 13] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
+
+/// The id's field number in `IndexMetadata`.
+const INDEX_ID_FIELD: u32 = 1;
+
+/// The entries' field number in `IndexSection`.
+pub(crate) const ENTRIES_FIELD: u32 = 1;
+
 /// The fragments' field number in `Manifest`.
 pub(crate) const FRAGMENTS_FIELD: u32 = 2;
 
@@ -25,13 +34,15 @@ pub struct UnknownFields {
     pub manifest: Bytes,
     /// Fields of fragments, by fragment id.
     pub fragments: BTreeMap<u64, Bytes>,
+    /// Fields of index entries, by the bytes of the entry's id.
+    pub indices: BTreeMap<Bytes, Bytes>,
 }
 
 impl UnknownFields {
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.manifest.is_empty() && self.fragments.is_empty()
+        self.manifest.is_empty() && self.fragments.is_empty() && self.indices.is_empty()
     }
 
     /// The unknown fields of an encoded manifest; `None` when the bytes are no protobuf message without groups.
@@ -52,6 +63,29 @@ impl UnknownFields {
         found.manifest = Bytes::from(top);
         Some(found)
     }
+}
+
+/// The unknown fields of the entries of an encoded index section, by entry id; `None` as for a manifest.
+pub(crate) fn of_index_section(message: &Bytes) -> Option<BTreeMap<Bytes, Bytes>> {
+    let mut found = BTreeMap::new();
+    for entry in Fields::new(message) {
+        let entry = entry?;
+        let mut id = Bytes::new();
+        let mut unknown = Vec::new();
+        for field in Fields::new(&entry.payload) {
+            let field = field?;
+            if field.number == INDEX_ID_FIELD {
+                // The id is a message whose first field holds the bytes.
+                id = Fields::new(&field.payload).next()??.payload;
+            } else if !INDEX_KNOWN.contains(&field.number) {
+                unknown.extend_from_slice(&field.whole);
+            }
+        }
+        if entry.number == ENTRIES_FIELD && !unknown.is_empty() {
+            found.insert(id, Bytes::from(unknown));
+        }
+    }
+    Some(found)
 }
 
 fn of_fragment(message: &Bytes) -> Option<(u64, Bytes)> {

@@ -9,6 +9,7 @@ mod damage;
 mod deletion;
 mod fixtures;
 mod machine;
+mod operations;
 mod rebase;
 mod replay;
 mod row_ids;

@@ -33,6 +33,7 @@ fn replay(
         base,
         creation,
         restored,
+        cloned: None,
         transaction: &message,
         transaction_file: &landed.manifest().transaction_file,
         at: landed.version(),
@@ -250,7 +251,7 @@ fn a_table_that_never_had_a_fragment_has_no_greatest_id() {
 #[test]
 fn tables_that_need_more_of_a_writer_are_not_written() {
     let Some(base) = fixture("v2_basic", 5) else { return };
-    for bit in (0..64).map(|at| 1_u64 << at).filter(|bit| ![1, 2, 4, 8, 16].contains(bit)) {
+    for bit in (0..64).map(|at| 1_u64 << at).filter(|bit| ![1, 2, 4, 8, 16, 64].contains(bit)) {
         let mut manifest = base.manifest().clone();
         manifest.writer_feature_flags |= bit;
         let file = lakebed_lance::manifest::ManifestFile {

@@ -9,6 +9,10 @@ pub const VERSIONS_FOLDER: &str = "_versions";
 /// The file in [`VERSIONS_FOLDER`] that hints at the newest version on stores that do not list in order.
 pub const HINT_FILE: &str = "latest_version_hint.json";
 
+/// The file in [`VERSIONS_FOLDER`] that stands there while manifests are given names of another scheme. It sorts before all
+/// of them, so that every look at the folder meets it first; other clients pass it over.
+pub const MIGRATION_FILE: &str = ".migrate-naming";
+
 const SUFFIX: &str = ".manifest";
 
 /// Digits of a V2 name.

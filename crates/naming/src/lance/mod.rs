@@ -26,8 +26,8 @@ mod table_name;
 pub use files::{DataFileName, DeletionFileName, DeletionKind, TransactionFileName, index_folder};
 pub use listing::{Found, ListingOrder, MixedSchemes, Page, newest};
 pub use manifest::{
-    DetachedVersion, HINT_FILE, ManifestName, Scheme, StagedTarget, VERSIONS_FOLDER, hint_path, manifest_file,
-    manifest_path, staged_path,
+    DetachedVersion, HINT_FILE, MIGRATION_FILE, ManifestName, Scheme, StagedTarget, VERSIONS_FOLDER, hint_path,
+    manifest_file, manifest_path, staged_path,
 };
 pub use refs::{BranchName, TagName};
 pub use table_name::TableName;

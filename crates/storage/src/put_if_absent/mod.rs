@@ -11,7 +11,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::StreamExt;
 use object_store::path::Path;
-use object_store::{CopyOptions, GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
+use object_store::{
+    CopyOptions, Error, GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, PutOptions, UpdateVersion,
+};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -185,6 +187,26 @@ impl Store for PutIfAbsent {
         match self.answers.found(to, copied)? {
             Some(()) => Ok(()),
             None => Err(StoreError::Absent { root: self.answers.root.clone(), name: from.to_owned() }),
+        }
+    }
+
+    async fn swap(&self, name: &str, old: &Bytes, new: Bytes) -> Result<bool, StoreError> {
+        let at = self.location(name)?;
+        let read = async {
+            let found = self.store.get_opts(&at, GetOptions::default()).await?;
+            let seen = UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() };
+            Ok((seen, found.bytes().await?))
+        };
+        let seen = match self.answers.found(name, read.await)? {
+            Some((seen, bytes)) if bytes == *old => seen,
+            Some(_) | None => return Ok(false),
+        };
+        match self.put_as(&*self.creates, &at, new.clone(), PutMode::Update(seen)).await {
+            Ok(()) => Ok(true),
+            Err(Error::Precondition { .. } | Error::AlreadyExists { .. } | Error::NotFound { .. }) => Ok(false),
+            // Such a store has no condition on what stands there.
+            Err(Error::NotImplemented { .. } | Error::NotSupported { .. }) => self.put(name, new).await.map(|()| true),
+            Err(error) => Err(self.answers.error(name, &error)),
         }
     }
 

@@ -5,8 +5,10 @@
 mod dropped;
 mod field_cases;
 mod isolation;
+mod lance_names;
 mod lance_rows;
 mod log;
+mod mortal;
 mod partitions;
 mod prepared;
 mod races;

@@ -1,0 +1,98 @@
+//! Operations that pylance commits, built again by this program: the manifests are equal but for random ids and times.
+
+use crate::support::{Python, list};
+use lakebed_lance::build::{Inputs, next};
+use lakebed_lance::proto::table::data_fragment::RowIdSequence;
+use lakebed_lance::proto::table::transaction::Operation;
+use lakebed_lance::proto::table::{IndexMetadata, Manifest};
+use lakebed_lance::row_ids::RowIds;
+use lakebed_lance::{Creation, Snapshot, index};
+use lakebed_naming::Version;
+use lakebed_naming::lance::ManifestName;
+use lakebed_transaction::{Kind, LanceKind};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The versions of a table.
+fn history(table: &Path) -> BTreeMap<Version, Snapshot> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(table.join("_versions")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if let ManifestName::Version { version, .. } = ManifestName::parse(name) {
+            let bytes = std::fs::read(&path).unwrap().into();
+            found.insert(version, Snapshot::open(path.to_str().unwrap(), &bytes).unwrap());
+        }
+    }
+    found
+}
+
+/// What is compared: the manifest with row ids unfolded (each program packs completed ids in its own way), and the indices
+/// without what the entry of memtable shards has of its own in each build.
+fn shown(mut manifest: Manifest, indices: &[IndexMetadata]) -> (Manifest, Vec<Vec<u64>>, Vec<IndexMetadata>) {
+    manifest.timestamp = None;
+    // pylance lists them in no order.
+    manifest.base_paths.sort_by_key(|base| base.id);
+    (manifest.index_section, manifest.transaction_section) = (None, None);
+    let mut ids = Vec::new();
+    for fragment in &mut manifest.fragments {
+        if let Some(RowIdSequence::InlineRowIds(bytes)) = fragment.row_id_sequence.take() {
+            ids.push(RowIds::decode(&bytes).unwrap().iter().collect());
+        }
+    }
+    let plain = |entry: &IndexMetadata| {
+        let own = entry.name == index::MEM_WAL;
+        let uuid = entry.uuid.clone().filter(|_| !own);
+        IndexMetadata { uuid, created_at: entry.created_at.filter(|_| !own), ..entry.clone() }
+    };
+    (manifest, ids, indices.iter().map(plain).collect())
+}
+
+#[tokio::test]
+async fn manifests_of_pylance_are_built_again() {
+    let Some(python) = Python::find() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let made = python.on("lance_operations.py", &[], folder.path(), &Vec::<String>::new()).await;
+    let mut seen: BTreeMap<LanceKind, u32> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for table in list(&made["tables"]) {
+        let name = table["name"].as_str().unwrap();
+        let versions = history(&folder.path().join(name));
+        let source = table["from"].as_str().map(|source| history(&folder.path().join(source)));
+        for (version, theirs) in &versions {
+            let base = version.previous().and_then(|before| versions.get(&before));
+            let transaction = theirs.transaction().unwrap();
+            let mut message = transaction.message().clone();
+            if let Some(Operation::Overwrite(overwrite)) = &mut message.operation {
+                // Only the manifest carries it.
+                overwrite.schema_metadata = theirs.schema_metadata().clone();
+            }
+            let file = next(&Inputs {
+                base,
+                creation: &Creation { stable_row_ids: theirs.has_stable_row_ids(), ..Creation::default() },
+                restored: None,
+                cloned: source.as_ref().filter(|_| base.is_none()).and_then(|source| source.get(version)),
+                transaction: &message,
+                transaction_file: &theirs.manifest().transaction_file,
+                at: *version,
+                now_ms: 0,
+            });
+            let kind = transaction.kind();
+            *seen.entry(kind).or_default() += 1;
+            match file {
+                Ok(file) => {
+                    let (ours, theirs) =
+                        (shown(file.manifest, &file.indices), shown(theirs.manifest().clone(), theirs.indices()));
+                    if ours != theirs {
+                        wrong.push(format!("{name} {version} {}\n ours {ours:?}\n them {theirs:?}", kind.name()));
+                    }
+                }
+                Err(error) => wrong.push(format!("{name} {version} {}: {error}", kind.name())),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {seen:?}:\n{}", wrong.len(), wrong.join("\n"));
+    for kind in [LanceKind::Clone, LanceKind::DataOverlay, LanceKind::DataReplacement, LanceKind::Update] {
+        assert!(seen.contains_key(&kind), "{kind} occurs");
+    }
+}
