@@ -16,6 +16,15 @@ pub enum DataError {
         /// The table.
         root: String,
     },
+    /// Columns are told apart by their field ids, and the file has none.
+    #[error(
+        "{file}: its columns have no field ids, by which this table tells columns apart; write the file anew with a client \
+         that knows column mapping"
+    )]
+    NoFieldIds {
+        /// The file.
+        file: String,
+    },
     /// The store could not be asked.
     #[error("data file {file} could not be read: {source}")]
     Store {
@@ -61,6 +70,16 @@ pub enum DataError {
         column: String,
         /// The type as its format spells it.
         type_name: String,
+    },
+    /// A column of a file is in a form that is not decoded here.
+    #[error(
+        "column {column} needs {feature}, which cannot be decoded here; read it with a client that knows the feature, or leave the column out"
+    )]
+    Feature {
+        /// The column, nested fields with dots.
+        column: String,
+        /// The table feature by its name.
+        feature: &'static str,
     },
     /// The rows have a column that the table does not.
     #[error("column {column} is not in the table, which has {known}; drop it, or merge the schema")]
@@ -174,6 +193,7 @@ impl DataError {
     pub(crate) fn in_file(self, file: &str) -> Self {
         match self {
             Self::MissingFile { .. }
+            | Self::NoFieldIds { .. }
             | Self::Store { .. }
             | Self::Parquet { .. }
             | Self::Io { .. }
@@ -182,6 +202,7 @@ impl DataError {
             | Self::Truncated { .. }
             | Self::InFile { .. } => self,
             Self::UnsupportedType { .. }
+            | Self::Feature { .. }
             | Self::ExtraColumn { .. }
             | Self::TwinColumn { .. }
             | Self::MissingColumn { .. }

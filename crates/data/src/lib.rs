@@ -22,12 +22,16 @@ mod output;
 mod read;
 mod schema;
 mod stats;
+mod variant;
 mod write;
 
 pub use error::{DataError, EvalFailure};
 pub use eval::{evaluate, evaluate_as, evaluate_scalar, filter_mask};
 pub use output::{Output, OutputKind, json_row, write_json_row};
-pub use read::{ParquetRows, ReadOptions, Rows, Source, open_source, read_parquet, source_columns};
+pub use read::{
+    FileColumn, FileKey, FileNames, FileType, ParquetRows, ReadOptions, Rows, Source, open_source, read_parquet,
+    source_columns,
+};
 pub use schema::{align, arrow_schema, arrow_type, columns_of, constant, scalar_at};
 pub use stats::{Collector, StatsColumns, truncate_max, truncate_min};
 pub use write::{ParquetSink, WriteOptions, WrittenFile, write_parquet};

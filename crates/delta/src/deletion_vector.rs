@@ -8,7 +8,7 @@ use crate::DeltaError;
 use crate::action::DeletionVector;
 use bytes::Bytes;
 use lakebed_naming::Uuid;
-use lakebed_naming::delta::DeletionVectorName;
+use lakebed_naming::delta::{DataPath, DeletionVectorName};
 use lakebed_transaction::RowSet;
 use roaring::RoaringTreemap;
 
@@ -24,8 +24,15 @@ pub enum VectorPlace {
     Inline(Bytes),
     /// In an object of its own.
     Object {
-        /// The object, relative to the table's root, or an absolute URI.
+        /// The object, relative to the table's root.
         object: String,
+        /// The range to read: length, vector, checksum.
+        range: std::ops::Range<u64>,
+    },
+    /// In an object that the log names absolutely.
+    Elsewhere {
+        /// The URI as it stands in the log, not decoded.
+        uri: String,
         /// The range to read: length, vector, checksum.
         range: std::ops::Range<u64>,
     },
@@ -51,7 +58,10 @@ pub fn place(vector: &DeletionVector) -> Result<VectorPlace, DeltaError> {
             let name = DeletionVectorName::from_descriptor(&vector.path_or_inline_dv)?;
             Ok(VectorPlace::Object { object: name.path(), range })
         }
-        "p" => Ok(VectorPlace::Object { object: vector.path_or_inline_dv.clone(), range }),
+        "p" => match DataPath::decode(&vector.path_or_inline_dv)? {
+            DataPath::Absolute(uri) => Ok(VectorPlace::Elsewhere { uri, range }),
+            DataPath::Relative(_) => Err(damaged(vector, "its path is not absolute")),
+        },
         other => Err(damaged(vector, &format!("storage type `{other}` is not known"))),
     }
 }

@@ -35,6 +35,7 @@ mod interval;
 pub mod partition;
 pub mod path;
 mod protocol;
+mod readable;
 pub mod schema;
 mod snapshot;
 pub mod stats;

@@ -77,6 +77,9 @@ impl ColumnMapping {
     }
 }
 
+/// The key under which a field's id stands.
+const COLUMN_ID: &str = "delta.columnMapping.id";
+
 /// The key under which a field's physical name stands.
 const PHYSICAL_NAME: &str = "delta.columnMapping.physicalName";
 
@@ -180,6 +183,12 @@ impl StructField {
     #[must_use]
     pub fn column(&self) -> Column {
         Column::new(self.name.clone(), self.data_type.column_type(), self.nullable)
+    }
+
+    /// The field id that tells the column apart in data files, where the table maps columns.
+    #[must_use]
+    pub fn column_id(&self) -> Option<i32> {
+        i32::try_from(self.metadata.get(COLUMN_ID)?.as_i64()?).ok()
     }
 
     /// The name in data files, statistics and partition values.

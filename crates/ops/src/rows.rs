@@ -9,7 +9,7 @@ use lakebed_delta::partition;
 use lakebed_naming::Uuid;
 use lakebed_naming::delta::{data_file, partition_folder};
 use lakebed_storage::Store;
-use lakebed_transaction::{Column, Scalar};
+use lakebed_transaction::{Column, ColumnType, Scalar};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -40,7 +40,10 @@ impl<'a> RowWriter<'a> {
             .iter()
             .filter_map(|name| columns.iter().find(|c| c.name.eq_ignore_ascii_case(name)).cloned())
             .collect();
-        let file_columns = columns.iter().filter(|column| !is_partition(column)).cloned().collect();
+        // A column of type void is in no file.
+        let is_void = |column: &Column| column.column_type == ColumnType::Other("void".to_owned());
+        let in_file = |column: &&Column| !is_partition(column) && !is_void(column);
+        let file_columns = columns.iter().filter(in_file).cloned().collect();
         Self {
             store,
             columns,

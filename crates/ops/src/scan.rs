@@ -2,9 +2,12 @@
 
 use crate::OpsError;
 use crate::delete::matching_files;
+use crate::elsewhere::locate;
+use crate::names::with_column;
+use crate::tracking::{Tracking, fill};
 use crate::view::{Deleted, SnapshotView, ViewFile};
 use arrow_array::RecordBatch;
-use lakebed_data::{ParquetRows, ReadOptions, Rows, read_parquet};
+use lakebed_data::{ParquetRows, ReadOptions, read_parquet};
 use lakebed_delta::action::DeletionVector;
 use lakebed_delta::deletion_vector::{VectorPlace, decode, decode_framed, place};
 use lakebed_storage::Store;
@@ -18,7 +21,8 @@ pub struct Scan {
     files: std::vec::IntoIter<ViewFile>,
     columns: Vec<Column>,
     predicate: Option<Expr>,
-    open: Option<ParquetRows>,
+    tracking: Option<Tracking>,
+    open: Option<(ParquetRows, ViewFile)>,
     left: Option<usize>,
 }
 
@@ -37,7 +41,29 @@ impl Scan {
             Some(predicate) => matching_files(view, predicate)?.into_iter().map(|(file, _)| file).collect(),
             None => view.files()?,
         };
-        Ok(Self { store, files: files.into_iter(), columns: view.columns(), predicate, open: None, left: limit })
+        Ok(Self {
+            store,
+            files: files.into_iter(),
+            columns: view.columns(),
+            predicate,
+            tracking: None,
+            open: None,
+            left: limit,
+        })
+    }
+
+    /// The scan with two columns more, [`ROW_ID`](crate::ROW_ID) and [`ROW_COMMIT_VERSION`](crate::ROW_COMMIT_VERSION).
+    ///
+    /// # Errors
+    /// The table does not track its rows.
+    pub fn with_row_tracking(mut self, view: &dyn SnapshotView) -> Result<Self, OpsError> {
+        let names = view.tracking_columns().ok_or_else(|| OpsError::Invalid {
+            problem: "the table does not track its rows, so they have no ids".to_owned(),
+            advice: "ask for the rows alone, or turn on delta.enableRowTracking for what is written from then on"
+                .to_owned(),
+        })?;
+        self.tracking = Some(Tracking::new(names));
+        Ok(self)
     }
 
     /// The next rows; `None` at the end.
@@ -46,20 +72,43 @@ impl Scan {
     /// A file cannot be read, or the predicate cannot be evaluated.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, OpsError> {
         while self.left != Some(0) {
-            let mut rows = match self.open.take() {
-                Some(rows) => rows,
+            let (mut rows, file) = match self.open.take() {
+                Some(open) => open,
                 None => match self.files.next() {
-                    Some(file) => open_view_file(&self.store, &file, &self.columns, self.predicate.clone()).await?,
+                    Some(file) => (self.open_file(&file).await?, file),
                     None => return Ok(None),
                 },
             };
-            let Some(Rows { batch, .. }) = rows.next().await? else { continue };
-            self.open = Some(rows);
+            let Some(read) = rows.next().await? else { continue };
+            self.open = Some((rows, file.clone()));
+            let batch = if self.tracking.is_some() { fill(&read, &file)? } else { read.batch };
             let take = self.left.map_or(batch.num_rows(), |left| left.min(batch.num_rows()));
             self.left = self.left.map(|left| left - take);
             return Ok(Some(batch.slice(0, take)));
         }
         Ok(None)
+    }
+
+    async fn open_file(&self, file: &ViewFile) -> Result<ParquetRows, OpsError> {
+        let Some(tracking) = &self.tracking else {
+            return open_view_file(&self.store, file, &self.columns, self.predicate.clone()).await;
+        };
+        let own: Vec<String> = self.columns.iter().map(|column| column.name.clone()).collect();
+        let mut names = file.names.clone();
+        for (name, in_file) in tracking.in_files() {
+            names = Some(with_column(names.as_ref(), &own, (name, in_file)));
+        }
+        let tracked = ViewFile { names, ..file.clone() };
+        let columns: Vec<Column> = self.columns.iter().cloned().chain(Tracking::columns()).collect();
+        let deleted = deleted_rows(&self.store, file).await?;
+        open_rows(
+            &self.store,
+            &tracked,
+            |options| options.with_deleted(deleted).with_positions(),
+            &columns,
+            self.predicate.clone(),
+        )
+        .await
     }
 }
 
@@ -70,32 +119,54 @@ pub(crate) async fn open_view_file(
     columns: &[Column],
     filter: Option<Expr>,
 ) -> Result<ParquetRows, OpsError> {
-    let deleted = deleted_rows(&**store, file).await?;
+    let deleted = deleted_rows(store, file).await?;
+    open_rows(store, file, |options| options.with_deleted(deleted), columns, filter).await
+}
+
+/// Opens one file; which of its rows are read is the caller's business.
+pub(crate) async fn open_rows(
+    store: &Arc<dyn Store>,
+    file: &ViewFile,
+    which: impl FnOnce(ReadOptions) -> ReadOptions,
+    columns: &[Column],
+    filter: Option<Expr>,
+) -> Result<ParquetRows, OpsError> {
     let options = ReadOptions::new(columns)
         .with_partition(file.partition.clone())
-        .with_deleted(deleted)
+        .with_names(file.names.clone())
         .with_filter(filter)
         .with_size_bytes(file.size_bytes);
-    Ok(read_parquet(store, &file.object, options).await?)
+    let options = which(options);
+    if !file.outside {
+        return Ok(read_parquet(store, &file.object, options).await?);
+    }
+    let (store, object) = locate(store, &file.object)?;
+    Ok(read_parquet(&store, &object, options).await?)
 }
 
 /// The deleted rows of a file, `None` when there are none.
-pub(crate) async fn deleted_rows(store: &dyn Store, file: &ViewFile) -> Result<Option<RowSet>, OpsError> {
+pub(crate) async fn deleted_rows(store: &Arc<dyn Store>, file: &ViewFile) -> Result<Option<RowSet>, OpsError> {
     match &file.deleted {
         Deleted::Nothing => Ok(None),
         Deleted::Vector(vector) => vector_rows(store, vector).await.map(Some),
     }
 }
 
-async fn vector_rows(store: &dyn Store, vector: &DeletionVector) -> Result<RowSet, OpsError> {
-    match place(vector)? {
-        VectorPlace::Inline(bytes) => Ok(decode(vector, &bytes)?),
-        VectorPlace::Object { object, range } => match store.get_range(&object, range).await? {
-            Some(bytes) => Ok(decode_framed(vector, &bytes)?),
-            None => Err(OpsError::Invalid {
-                problem: format!("the deletion vector file {object} is not there"),
-                advice: "read an earlier version, or restore the file".to_owned(),
-            }),
-        },
+/// The rows that a deletion vector deletes.
+pub(crate) async fn vector_rows(store: &Arc<dyn Store>, vector: &DeletionVector) -> Result<RowSet, OpsError> {
+    let (store, object, range) = match place(vector)? {
+        VectorPlace::Inline(bytes) => return Ok(decode(vector, &bytes)?),
+        VectorPlace::Object { object, range } => (Arc::clone(store), object, range),
+        VectorPlace::Elsewhere { uri, range } => {
+            let (store, object) = locate(store, &uri)?;
+            (store, object, range)
+        }
+    };
+    match store.get_range(&object, range).await? {
+        Some(bytes) => Ok(decode_framed(vector, &bytes)?),
+        None => Err(OpsError::Invalid {
+            problem: format!("the deletion vector file {object} is not there"),
+            advice: "read an earlier version, or restore the file".to_owned(),
+        }),
     }
 }

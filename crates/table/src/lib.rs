@@ -45,7 +45,7 @@ mod upkeep;
 pub use create::NewTable;
 pub use delta_rows::Scope;
 pub use error::TableError;
-pub use lakebed_ops::Batches;
+pub use lakebed_ops::{Batches, ROW_COMMIT_VERSION, ROW_ID};
 pub use options::{CommitOptions, OpenOptions, TableFormat, VersionSpec};
 pub use prepared::{Prepared, PreparedDelta, parse_prepared_delta};
 pub use report::Report;

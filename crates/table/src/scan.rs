@@ -16,6 +16,9 @@ pub struct ScanRequest {
     pub columns: Option<Vec<String>>,
     /// At most so many rows.
     pub limit: Option<usize>,
+    /// Behind the columns also [`ROW_ID`](crate::ROW_ID) and
+    /// [`ROW_COMMIT_VERSION`](crate::ROW_COMMIT_VERSION), on Delta tables that track their rows.
+    pub with_row_tracking: bool,
 }
 
 /// Rows being read, batch by batch.
@@ -55,7 +58,12 @@ impl Table {
                     .collect::<Result<Vec<_>, _>>()?,
             ),
         };
-        let scan = Scan::new(Arc::clone(self.store()), &*delta.snapshot, predicate, request.limit)?;
+        let mut scan = Scan::new(Arc::clone(self.store()), &*delta.snapshot, predicate, request.limit)?;
+        let mut projection = projection;
+        if request.with_row_tracking {
+            scan = scan.with_row_tracking(&*delta.snapshot)?;
+            projection = projection.map(|own| own.into_iter().chain([columns.len(), columns.len() + 1]).collect());
+        }
         Ok(Scanned { scan, projection })
     }
 }

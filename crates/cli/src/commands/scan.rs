@@ -19,7 +19,8 @@ pub(crate) async fn run(args: ScanArgs, global: &Global) -> Result<Exit, CliErro
     let table = commands::open(&args.table, global).await?;
     let snapshot = commands::at(&table, &args.version).await?;
     let columns = selected(snapshot.summary()?.columns, args.select.as_deref())?;
-    let request = ScanRequest { predicate: args.predicate, columns: args.select, limit: args.limit };
+    let request =
+        ScanRequest { predicate: args.predicate, columns: args.select, limit: args.limit, ..ScanRequest::default() };
     let scanned = table.scan(&snapshot, &request)?;
     match output {
         Some(target) => to_file(scanned, target, &columns, global).await?,

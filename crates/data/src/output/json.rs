@@ -4,6 +4,7 @@ use crate::DataError;
 use crate::calendar::{date_text, micros_text};
 use crate::number::{java_double, plain_decimal};
 use crate::schema::scalar_at;
+use crate::variant;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float32Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -65,11 +66,18 @@ fn push_text(text: &str, out: &mut String) {
 /// One value; `name` is for messages.
 #[expect(clippy::wildcard_enum_match_arm, reason = "Arrow's enum is not ours; the rest are scalars or refused")]
 pub(super) fn write_cell(name: &str, array: &ArrayRef, row: usize, out: &mut String) -> Result<(), DataError> {
-    if row >= array.len() || array.is_null(row) {
+    if row >= array.len() || array.is_null(row) || *array.data_type() == DataType::Null {
         out.push_str("null");
         return Ok(());
     }
     match array.data_type() {
+        DataType::Struct(fields) if variant::is_variant(fields) => {
+            let damaged = || DataError::UnsupportedType {
+                column: name.to_owned(),
+                type_name: "variant (its bytes are none)".to_owned(),
+            };
+            variant::write_json(array.as_struct(), row, out).ok_or_else(damaged)
+        }
         DataType::Struct(fields) => {
             let names = fields.iter().map(|field| field.name().as_str());
             write_object(names.zip(array.as_struct().columns()), row, out)

@@ -3,15 +3,18 @@
 mod bytes;
 mod guard;
 mod metadata;
+mod names;
 mod positions;
 mod source;
 
+pub use names::{FileColumn, FileKey, FileNames, FileType};
 pub use source::{Source, open_source, source_columns};
 
 use crate::DataError;
 use crate::eval::filter_mask;
 use crate::schema::{Extra, align_with, arrow_schema, constant, same_name};
 use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::Field;
 use arrow_select::filter::filter_record_batch;
 use bytes::Object;
 use guard::guarded;
@@ -42,6 +45,8 @@ pub struct ReadOptions {
     pub batch_rows: usize,
     /// Size of the file where the log tells it; without it the whole file is fetched at once.
     pub size_bytes: Option<u64>,
+    /// How the columns are called in the file, where not by their own names.
+    pub names: Option<Arc<FileNames>>,
 }
 
 impl ReadOptions {
@@ -56,6 +61,7 @@ impl ReadOptions {
             with_positions: false,
             batch_rows: 8_192,
             size_bytes: None,
+            names: None,
         }
     }
 
@@ -84,6 +90,13 @@ impl ReadOptions {
     #[must_use]
     pub const fn with_positions(mut self) -> Self {
         self.with_positions = true;
+        self
+    }
+
+    /// These options with the names that the columns have in the file.
+    #[must_use]
+    pub fn with_names(mut self, names: Option<Arc<FileNames>>) -> Self {
+        self.names = names;
         self
     }
 
@@ -150,8 +163,17 @@ pub async fn read_parquet(store: &Arc<dyn Store>, path: &str, options: ReadOptio
     let num_rows = u64::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
     let constant = |column: &Column| options.partition.iter().any(|(name, _)| same_name(name, &column.name));
     let in_file: Vec<Column> = options.columns.iter().filter(|column| !constant(column)).cloned().collect();
-    let roots = metadata.schema().fields().iter().enumerate();
-    let roots = roots.filter(|(_, field)| in_file.iter().any(|column| same_name(&column.name, field.name())));
+    if let Some(names) = &options.names {
+        names.check(path, metadata.schema())?;
+    }
+    let is_wanted = |field: &Field| {
+        let name = match &options.names {
+            Some(names) => names.table_name(field),
+            None => Some(field.name().as_str()),
+        };
+        name.is_some_and(|name| in_file.iter().any(|column| same_name(&column.name, name)))
+    };
+    let roots = metadata.schema().fields().iter().enumerate().filter(|(_, field)| is_wanted(field));
     let mask = ProjectionMask::roots(metadata.parquet_schema(), roots.map(|(at, _)| at));
     let positions = Positions::new(num_rows, options.deleted.as_ref());
     let mut builder = ParquetPushDecoderBuilder::new_with_metadata(metadata)
@@ -215,7 +237,9 @@ impl ParquetRows {
     }
 
     fn finish(&self, batch: &RecordBatch, positions: Vec<u64>) -> Result<Rows, DataError> {
-        let batch = self.with_constants(&align_with(batch, &self.in_file, Extra::Drop)?)?;
+        let named = self.options.names.as_ref().map(|names| names.relabel(batch)).transpose()?;
+        let batch = align_with(named.as_ref().unwrap_or(batch), &self.in_file, Extra::Drop)?;
+        let batch = self.with_constants(&batch)?;
         let (batch, positions) = match &self.options.filter {
             None => (batch, positions),
             Some(filter) => {

@@ -93,6 +93,7 @@ fn aligned(
         (ColumnType::Struct(columns), DataType::Struct(fields)) => align_struct(array, columns, fields, present, place),
         (ColumnType::Array(element), DataType::List(field)) => align_list(array, element, field, place),
         (ColumnType::Map(key, value), DataType::Map(field, _)) => align_map(array, [key, value], field, place),
+        (ColumnType::Other(_), DataType::Struct(fields)) => align_variant(array, fields, present, place),
         // Files of a table whose writer left the flag for instants out of the schema: other readers take UTC there too.
         (ColumnType::Timestamp, _) if place.extra == Extra::Drop && is_wall_clock(array.data_type()) => {
             let wall = cast_strict(array, &arrow_type(&ColumnType::TimestampNtz)?, place.within)?;
@@ -145,6 +146,21 @@ fn align_struct(
         StructArray::try_new(fields.clone(), arrays, from.nulls().cloned())
     };
     made.map(|array| Arc::new(array) as ArrayRef).map_err(DataError::arrow(format!("column {}", place.within)))
+}
+
+/// A variant: two byte strings, in either order.
+fn align_variant(
+    array: &ArrayRef,
+    fields: &Fields,
+    present: Option<&NullBuffer>,
+    place: &Place<'_>,
+) -> Result<ArrayRef, DataError> {
+    if array.as_struct_opt().is_some_and(|from| crate::variant::is_shredded(from.fields())) {
+        return Err(DataError::Feature { column: place.within.to_owned(), feature: "variantShredding" });
+    }
+    let parts: Vec<Column> =
+        fields.iter().map(|field| Column::new(field.name(), ColumnType::Binary, field.is_nullable())).collect();
+    align_struct(array, &parts, fields, present, place)
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "Arrow's enum is not ours; other types are no lists")]

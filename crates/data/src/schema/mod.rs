@@ -11,6 +11,7 @@ pub(crate) use array::{from_scalars, literal, repeat};
 pub(crate) use widen::{cast_strict, is_lossless, strict};
 
 use crate::DataError;
+use crate::variant::VARIANT;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 use lakebed_transaction::{Column, ColumnType};
 use std::sync::Arc;
@@ -20,10 +21,11 @@ pub(crate) const UTC: &str = "UTC";
 
 /// The Arrow schema of a table's columns: instants as microseconds in UTC, wall-clock times as microseconds without a zone,
 /// decimals in 128 bits, lists with a field `element`, maps with `key_value`, `key` and `value` (the names of Parquet's
-/// logical types).
+/// logical types). Of types beyond the model's own, `void` is the type of nulls and `variant` a struct of the two byte strings
+/// `metadata` and `value`.
 ///
 /// # Errors
-/// [`DataError::UnsupportedType`] for [`ColumnType::Other`].
+/// [`DataError::UnsupportedType`] for any other [`ColumnType::Other`].
 ///
 /// ```
 /// use lakebed_transaction::{Column, ColumnType};
@@ -86,6 +88,9 @@ fn type_at(column_type: &ColumnType, path: &str) -> Result<DataType, DataError> 
             DataType::Map(Arc::new(Field::new("key_value", DataType::Struct(entries), false)), false)
         }
         ColumnType::Struct(columns) => DataType::Struct(fields(columns, path)?),
+        // No file has such a column: it is NULL in every row.
+        ColumnType::Other(name) if name == "void" => DataType::Null,
+        ColumnType::Other(name) if name == VARIANT => DataType::Struct(crate::variant::fields()),
         ColumnType::Other(name) => return Err(unsupported(path, name)),
     })
 }

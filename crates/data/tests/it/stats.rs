@@ -17,7 +17,9 @@ fn is_plain(add: &Add) -> bool {
     let keys = ["delta.columnMapping.mode", "delta.dataSkippingStatsColumns", "delta.dataSkippingNumIndexedCols"];
     let plain = keys.iter().all(|key| add.configuration.get(*key).is_none());
     // Where the log was cleaned, the schema stands in a checkpoint only.
-    plain && !add.columns.is_empty() && arrow_schema(&add.columns).is_ok()
+    // Spark's shredded variants have statistics of their own.
+    let variant = |column: &Column| column.column_type == ColumnType::Other("variant".to_owned());
+    plain && !add.columns.is_empty() && !add.columns.iter().any(variant) && arrow_schema(&add.columns).is_ok()
 }
 
 async fn recomputed(table: &Path, add: &Add) -> Option<Value> {

@@ -19,6 +19,10 @@ fn rows(table: &Path, vector: &DeletionVector) -> Option<RowSet> {
             assert!(decode_framed(vector, &framed[..framed.len() - 1]).is_err(), "a missing byte is found");
             Some(decode_framed(vector, framed).unwrap())
         }
+        VectorPlace::Elsewhere { uri, .. } => {
+            assert!(uri.contains(":/") || uri.starts_with("file:"), "{uri} is absolute");
+            None
+        }
     }
 }
 

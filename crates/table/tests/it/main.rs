@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, like the tests")]
 
+mod conformance;
 mod dropped;
 mod field_cases;
 mod isolation;
