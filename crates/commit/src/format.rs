@@ -19,8 +19,9 @@ pub trait Format {
     /// The id that stands in our log entry, the same for all attempts.
     fn transaction_id<'a>(&self, pending: &'a Self::Pending) -> &'a TransactionId;
 
-    /// The policy that judges, with its revision, such as `lance@14`.
-    fn policy(&self) -> String;
+    /// The policy that judges ours, with its revision, such as `lance@14`. A table may name a level that differs from one
+    /// transaction to the next.
+    fn policy(&self, pending: &Self::Pending) -> String;
 
     /// What ours does, in the words of its family (for messages).
     fn describe_ours(&self, pending: &Self::Pending) -> String;

@@ -252,7 +252,8 @@ impl<F: Format> Commit<F> {
     fn conflict(&mut self, with: Version, landed: String, why: Judgement) -> Step {
         self.state = State::Idle;
         let ours = self.format.describe_ours(&self.pending);
-        let conflict = Conflict { with, ours, landed, policy: self.format.policy(), why };
+        let policy = self.format.policy(&self.pending);
+        let conflict = Conflict { with, ours, landed, policy, why };
         Step::Done(Ok(Outcome::Conflict(Box::new(conflict))))
     }
 }

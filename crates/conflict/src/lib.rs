@@ -4,7 +4,7 @@
 //! [`Check`]s, the first of which that fires decides. Checks are small predicates over the facts of both sides. Nothing
 //! here does I/O or knows a format's bytes; the tables can be read, counted, printed and walked by a test.
 //!
-//! - [`Policy`], [`Cell`], [`Check`]: the engine;
+//! - [`Policy`], [`Cell`], [`Check`], [`Marks`]: the engine;
 //! - [`lance`]: Lance's own rules, and the facts that only Lance has;
 //! - [`delta`]: Delta's rules at its isolation levels, and the facts that only Delta has;
 //! - [`maxcompute`]: MaxCompute's matrix, for tables of either format;
@@ -19,4 +19,4 @@ pub mod maxcompute;
 mod policy;
 pub mod predicate;
 
-pub use policy::{Cell, Check, Policy, Row};
+pub use policy::{Cell, Check, Marks, Policy, Row};

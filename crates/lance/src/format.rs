@@ -81,7 +81,7 @@ impl Format for LanceFormat {
         landed.transaction.as_ref().map(Transaction::id).filter(|id| !id.as_str().is_empty())
     }
 
-    fn policy(&self) -> String {
+    fn policy(&self, _pending: &Pending) -> String {
         self.policy.label()
     }
 
@@ -199,7 +199,7 @@ impl Format for LanceFormat {
 
     fn judge(&self, pending: &Pending, landed: &Landed, _: &Fetched) -> Result<Judged, FormatError> {
         let Some(base) = &pending.base else {
-            let evidence = Some(Evidence::Text(format!("version {} stands", landed.version())));
+            let evidence = Some(Evidence::text(format!("version {} stands", landed.version())));
             return Ok(Judged::Verdict(Judgement::by(Verdict::Incompatible, TABLE_EXISTS, evidence)));
         };
         let theirs = match &landed.transaction {

@@ -153,8 +153,8 @@ impl<F: Format> Format for Tweaked<F> {
         self.inner.transaction_id(pending)
     }
 
-    fn policy(&self) -> String {
-        self.inner.policy()
+    fn policy(&self, pending: &F::Pending) -> String {
+        self.inner.policy(pending)
     }
 
     fn describe_ours(&self, pending: &F::Pending) -> String {

@@ -12,6 +12,7 @@
 //!
 //! The crate knows no store, no async, no Arrow, no SQL text and no format's bytes.
 
+mod calendar;
 mod column;
 mod expr;
 mod footprint;
@@ -24,6 +25,7 @@ mod serialize;
 mod unit;
 mod verdict;
 
+pub use calendar::civil_date;
 pub use column::{Column, ColumnType};
 pub use expr::{BinaryOp, CaseArm, Expr, Function, UnaryOp};
 pub use footprint::{Access, Footprint, KeyProbe, ReadPredicate, Register};

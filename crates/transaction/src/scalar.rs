@@ -1,5 +1,6 @@
 //! Values of cells, literals and bounds.
 
+use crate::calendar::{write_date, write_time};
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
@@ -160,7 +161,8 @@ fn exact_against_float(unscaled: i128, scale: u8, float: f64) -> Ordering {
 }
 
 impl fmt::Display for Scalar {
-    /// A form for messages: text in quotes, everything else plain. SQL text is made by `lakebed-sql`.
+    /// A form for messages: text in quotes, dates and times as in ISO 8601 (an instant in UTC, with a `Z`), everything else
+    /// plain. SQL text is made by `lakebed-sql`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("NULL"),
@@ -168,9 +170,9 @@ impl fmt::Display for Scalar {
             Self::Int(value) => write!(f, "{value}"),
             Self::Float(value) => write!(f, "{value}"),
             Self::Decimal { unscaled, scale } => write_decimal(f, *unscaled, *scale),
-            Self::Date(days) => write!(f, "date {days}"),
-            Self::Timestamp(micros) => write!(f, "timestamp {micros}"),
-            Self::TimestampNtz(micros) => write!(f, "timestamp_ntz {micros}"),
+            Self::Date(days) => write_date(f, i64::from(*days)),
+            Self::Timestamp(micros) => write_time(f, *micros).and_then(|()| f.write_str("Z")),
+            Self::TimestampNtz(micros) => write_time(f, *micros),
             Self::String(text) => write!(f, "'{}'", text.replace('\'', "''")),
             Self::Binary(bytes) => {
                 f.write_str("X'")?;

@@ -36,6 +36,7 @@ impl UnitId {
         }
     }
 
+    #[inline]
     fn path(&self) -> Option<&str> {
         match self {
             Self::Fragment(_) => None,
@@ -88,6 +89,9 @@ impl fmt::Display for UnitId {
 /// A set that is this many times smaller than the other is looked up in it unit by unit.
 const SEARCH_FACTOR: usize = 32;
 
+/// Sets of up to so many units are compared in no time.
+const SMALL: usize = 32;
+
 /// A set of units, kept sorted so that two sets meet in one pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnitSet(Vec<UnitId>);
@@ -113,10 +117,15 @@ impl UnitSet {
 
     /// Whether the unit is in the set.
     #[must_use]
+    #[inline]
     pub fn contains(&self, id: &UnitId) -> bool {
-        let within = |first: &UnitId, last: &UnitId| (first.number()..=last.number()).contains(&id.number());
-        self.0.first().zip(self.0.last()).is_some_and(|(first, last)| within(first, last))
-            && self.0.binary_search(id).is_ok()
+        let (Some(first), Some(last)) = (self.0.first(), self.0.last()) else { return false };
+        let number = id.number();
+        first.number() <= number && number <= last.number() && self.finds(id)
+    }
+
+    fn finds(&self, id: &UnitId) -> bool {
+        self.0.binary_search(id).is_ok()
     }
 
     /// Adds a unit.
@@ -130,7 +139,28 @@ impl UnitSet {
     #[must_use]
     #[inline]
     pub fn common(&self, other: &Self, limit: usize) -> Vec<UnitId> {
-        if self.is_apart(other) { Vec::new() } else { self.meet(other, limit) }
+        let mut found = Vec::new();
+        if limit > 0 && !self.is_apart(other) {
+            self.meet(other, |id| {
+                if found.is_empty() {
+                    found.reserve_exact(limit.min(self.len()).min(other.len()));
+                }
+                found.push(id.clone());
+                found.len() >= limit
+            });
+        }
+        found
+    }
+
+    /// Whether the sets may share a unit, by a look that never takes long: small sets are compared, large ones by their
+    /// ends.
+    #[must_use]
+    #[inline]
+    pub fn may_meet(&self, other: &Self) -> bool {
+        if self.is_apart(other) {
+            return false;
+        }
+        self.len().max(other.len()) > SMALL || self.intersects(other)
     }
 
     /// Whether the ends of the two alone tell that they share nothing.
@@ -141,22 +171,22 @@ impl UnitSet {
         last < other_first || other_last < first
     }
 
-    fn meet(&self, other: &Self, limit: usize) -> Vec<UnitId> {
+    /// Shows the units of both, ascending, until it is answered that this is enough.
+    fn meet<'a>(&'a self, other: &'a Self, mut is_enough: impl FnMut(&'a UnitId) -> bool) {
         let (a, b) = (self.0.as_slice(), other.0.as_slice());
         let (small, large) = if a.len() <= b.len() { (a, b) } else { (b, a) };
         if small.len().saturating_mul(SEARCH_FACTOR) < large.len() {
-            return small.iter().filter(|id| large.binary_search(id).is_ok()).take(limit).cloned().collect();
+            let _ = small.iter().filter(|id| large.binary_search(id).is_ok()).any(is_enough);
+            return;
         }
-        let mut found = Vec::new();
         let (mut i, mut j) = (0, 0);
-        while let (Some(x), Some(y)) = (a.get(i), b.get(j))
-            && found.len() < limit
-        {
+        while i < a.len() && j < b.len() {
+            let (x, y) = (&a[i], &b[j]);
             let (m, n) = (x.number(), y.number());
             if m == n {
                 let order = x.cmp(y);
-                if order.is_eq() {
-                    found.push(x.clone());
+                if order.is_eq() && is_enough(x) {
+                    return;
                 }
                 (i, j) = (i + usize::from(order.is_le()), j + usize::from(order.is_ge()));
             } else {
@@ -164,13 +194,26 @@ impl UnitSet {
                 (i, j) = (i + usize::from(m < n), j + usize::from(n < m));
             }
         }
-        found
+    }
+
+    /// Whether the condition holds for every unit that is in both sets, ascending, up to the first for which it does not.
+    #[inline]
+    pub fn every_common(&self, other: &Self, mut holds: impl FnMut(&UnitId) -> bool) -> bool {
+        let mut all = true;
+        if !self.is_apart(other) {
+            self.meet(other, |id| {
+                all = holds(id);
+                !all
+            });
+        }
+        all
     }
 
     /// Whether the sets share a unit.
     #[must_use]
+    #[inline]
     pub fn intersects(&self, other: &Self) -> bool {
-        !self.common(other, 1).is_empty()
+        !self.every_common(other, |_| false)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::{Register, RowSet, Scalar, UnitId};
 use lakebed_naming::Version;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -90,7 +91,15 @@ pub enum Evidence {
     /// The two operations as such, whatever they touch.
     Operations,
     /// Anything else, in words.
-    Text(String),
+    Text(Cow<'static, str>),
+}
+
+impl Evidence {
+    /// A place that has no form of its own, in words.
+    #[must_use]
+    pub fn text(words: impl Into<Cow<'static, str>>) -> Self {
+        Self::Text(words.into())
+    }
 }
 
 /// What is known of a column in one place, such as a file or the meeting of two predicates.

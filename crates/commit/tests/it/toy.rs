@@ -63,7 +63,7 @@ impl Format for Toy {
         &pending.id
     }
 
-    fn policy(&self) -> String {
+    fn policy(&self, _: &Pending) -> String {
         "toy@1".to_owned()
     }
 
@@ -140,7 +140,7 @@ impl Format for Toy {
             advice: "read again and retry",
             error_class: None,
         };
-        Ok(Judged::Verdict(Judgement::by(Verdict::Retryable, reason, Some(Evidence::Text(both.join(", "))))))
+        Ok(Judged::Verdict(Judgement::by(Verdict::Retryable, reason, Some(Evidence::text(both.join(", "))))))
     }
 
     fn rebase(&self, pending: &mut Pending, landed: &Landed, _: &Fetched) -> Result<Rebased, FormatError> {

@@ -2,12 +2,13 @@
 
 use super::DeltaFacts;
 use super::conditions::{
-    BACKFILL, READ_CLASS, UNBACKFILL, VERSION_CLASS, WRITE_CLASS, added_files, adopted_metadata,
+    BACKFILL, READ_CLASS, UNBACKFILL, VERSION_CLASS, WRITE_CLASS, added_files, adopts_metadata, both_change_metadata,
     counts_at_write_serializable, falsely_blind, feature_dropped, metadata_changed, numbers_rows, removed_twice,
     removed_what_was_read, same_application, same_domain, stamps_commits, text, unreadable_partition_value,
     unsupported_reader_features, unsupported_version, unsupported_writer_features,
 };
-use crate::Check;
+use super::marks;
+use crate::{Check, Marks};
 use lakebed_transaction::{Evidence, Reason, Register, Verdict};
 
 /// A check of Delta's rules.
@@ -38,7 +39,8 @@ pub(super) static BULK_COMMIT: Rule = Rule {
         error_class: Some("DELTA_CONCURRENT_WRITE"),
     },
     verdict: Verdict::Retryable,
-    fires: |ours, _| ours.large.then(|| text(&ours.operation)),
+    needs: marks::BULK,
+    fires: |ours, _| ours.large.then(|| text(ours.operation.to_string())),
 };
 
 /// Ours is empty and may be dropped, unchecked.
@@ -50,6 +52,7 @@ pub(super) static NOTHING_TO_COMMIT: Rule = Rule {
         error_class: None,
     },
     verdict: Verdict::Compatible,
+    needs: marks::SKIPPABLE,
     fires: |ours, _| (ours.skip_if_empty && ours.is_empty()).then(|| text("empty commit")),
 };
 
@@ -62,6 +65,7 @@ pub(super) static PROTOCOL_VERSION: Rule = Rule {
         error_class: Some(VERSION_CLASS),
     },
     verdict: Verdict::Incompatible,
+    needs: marks::PROTOCOL,
     fires: unsupported_version,
 };
 
@@ -74,6 +78,7 @@ pub(super) static READER_FEATURES: Rule = Rule {
         error_class: Some(READ_CLASS),
     },
     verdict: Verdict::Incompatible,
+    needs: marks::PROTOCOL,
     fires: unsupported_reader_features,
 };
 
@@ -86,6 +91,7 @@ pub(super) static WRITER_FEATURES: Rule = Rule {
         error_class: Some(WRITE_CLASS),
     },
     verdict: Verdict::Incompatible,
+    needs: marks::PROTOCOL,
     fires: unsupported_writer_features,
 };
 
@@ -98,6 +104,7 @@ pub(super) static BOTH_CHANGE_PROTOCOL: Rule = Rule {
         error_class: Some("DELTA_PROTOCOL_CHANGED"),
     },
     verdict: Verdict::Retryable,
+    needs: marks::OUR_PROTOCOL.and(marks::PROTOCOL),
     fires: |ours, landed| {
         (ours.protocol.is_some() && landed.protocol.is_some()).then_some(Evidence::Register(Register::Protocol))
     },
@@ -112,6 +119,7 @@ pub(super) static FEATURE_DROPPED: Rule = Rule {
         error_class: Some("DELTA_PROTOCOL_CHANGED"),
     },
     verdict: Verdict::Retryable,
+    needs: marks::PROTOCOL,
     fires: feature_dropped,
 };
 
@@ -124,8 +132,9 @@ pub(super) static DROPPED_FEATURE_IN_USE: Rule = Rule {
         error_class: Some("DELTA_FEATURE_DROP_CONFLICT_REVALIDATION_FAIL"),
     },
     verdict: Verdict::Retryable,
+    needs: marks::TRACES,
     fires: |ours, _| {
-        (!ours.dropped_features_with_traces.is_empty()).then(|| text(&ours.dropped_features_with_traces.join(", ")))
+        (!ours.dropped_features_with_traces.is_empty()).then(|| text(ours.dropped_features_with_traces.join(", ")))
     },
 };
 
@@ -138,9 +147,8 @@ pub(super) static BOTH_CHANGE_METADATA: Rule = Rule {
         error_class: Some("DELTA_METADATA_CHANGED"),
     },
     verdict: Verdict::Retryable,
-    fires: |ours, landed| {
-        (ours.metadata.is_some() && landed.metadata.is_some()).then_some(Evidence::Register(Register::Schema))
-    },
+    needs: marks::OUR_METADATA.and(marks::METADATA),
+    fires: both_change_metadata,
 };
 
 /// Landed changes metadata beyond what is adopted.
@@ -152,6 +160,7 @@ pub(super) static METADATA_CHANGED: Rule = Rule {
         error_class: Some("DELTA_METADATA_CHANGED"),
     },
     verdict: Verdict::Retryable,
+    needs: marks::METADATA,
     fires: metadata_changed,
 };
 
@@ -164,6 +173,7 @@ pub(super) static SAME_DOMAIN: Rule = Rule {
         error_class: Some("DELTA_CONCURRENT_TRANSACTION"),
     },
     verdict: Verdict::Retryable,
+    needs: marks::DOMAINS,
     fires: same_domain,
 };
 
@@ -176,6 +186,7 @@ pub(super) static SAME_APPLICATION: Rule = Rule {
         error_class: Some("DELTA_CONCURRENT_TRANSACTION"),
     },
     verdict: Verdict::Retryable,
+    needs: marks::APPLICATIONS,
     fires: same_application,
 };
 
@@ -188,6 +199,7 @@ pub(super) static UNBACKFILL_MEETS_BACKFILL: Rule = Rule {
         error_class: Some("DELTA_ROW_TRACKING_BACKFILL_RUNNING_CONCURRENTLY_WITH_UNBACKFILL"),
     },
     verdict: Verdict::Retryable,
+    needs: Marks::NONE,
     fires: |ours, landed| (&*ours.operation == UNBACKFILL && &*landed.operation == BACKFILL).then(|| text(BACKFILL)),
 };
 
@@ -200,6 +212,7 @@ pub(super) static UNREADABLE_PARTITION_VALUE: Rule = Rule {
         error_class: Some("CAST_INVALID_INPUT"),
     },
     verdict: Verdict::Incompatible,
+    needs: marks::ADDED.and(marks::PARTITIONED),
     fires: unreadable_partition_value,
 };
 
@@ -212,6 +225,7 @@ pub(super) static UNREADABLE_PARTITION_VALUE_NOT_BLIND: Rule = Rule {
         error_class: Some("CAST_INVALID_INPUT"),
     },
     verdict: Verdict::Incompatible,
+    needs: marks::ADDED.and(marks::PARTITIONED),
     fires: |ours, landed| {
         if counts_at_write_serializable(ours, landed) { unreadable_partition_value(ours, landed) } else { None }
     },
@@ -226,6 +240,7 @@ pub(super) static ADDED_FILES: Rule = Rule {
         error_class: Some("DELTA_CONCURRENT_APPEND"),
     },
     verdict: Verdict::Retryable,
+    needs: marks::ADDED,
     fires: added_files,
 };
 
@@ -238,6 +253,7 @@ pub(super) static ADDED_FILES_NOT_BLIND: Rule = Rule {
         error_class: Some("DELTA_CONCURRENT_APPEND"),
     },
     verdict: Verdict::Retryable,
+    needs: marks::ADDED,
     fires: |ours, landed| if counts_at_write_serializable(ours, landed) { added_files(ours, landed) } else { None },
 };
 
@@ -250,6 +266,7 @@ pub(super) static ADDED_FILES_FALSELY_BLIND: Rule = Rule {
         error_class: Some("DELTA_CONCURRENT_APPEND"),
     },
     verdict: Verdict::Retryable,
+    needs: marks::ADDED.and(marks::CALLED_BLIND),
     fires: |ours, landed| if falsely_blind(landed) { added_files(ours, landed) } else { None },
 };
 
@@ -262,6 +279,7 @@ pub(super) static REMOVED_WHAT_WAS_READ: Rule = Rule {
         error_class: Some("DELTA_CONCURRENT_DELETE_READ"),
     },
     verdict: Verdict::Retryable,
+    needs: marks::READ_AND_REMOVED,
     fires: removed_what_was_read,
 };
 
@@ -274,6 +292,7 @@ pub(super) static REMOVED_TWICE: Rule = Rule {
         error_class: Some("DELTA_CONCURRENT_DELETE_DELETE"),
     },
     verdict: Verdict::Retryable,
+    needs: marks::BOTH_REMOVE,
     fires: removed_twice,
 };
 
@@ -286,6 +305,7 @@ pub(super) static ADOPTS_PROTOCOL: Rule = Rule {
         error_class: None,
     },
     verdict: Verdict::Rebase,
+    needs: marks::PROTOCOL,
     fires: |_, landed| landed.protocol.is_some().then_some(Evidence::Register(Register::Protocol)),
 };
 
@@ -298,7 +318,8 @@ pub(super) static ADOPTS_METADATA: Rule = Rule {
         error_class: None,
     },
     verdict: Verdict::Rebase,
-    fires: |ours, landed| adopted_metadata(ours, landed).then_some(Evidence::Register(Register::Schema)),
+    needs: marks::METADATA,
+    fires: adopts_metadata,
 };
 
 /// Row ids are given anew.
@@ -310,6 +331,7 @@ pub(super) static RENUMBERS_ROWS: Rule = Rule {
         error_class: None,
     },
     verdict: Verdict::Rebase,
+    needs: marks::FEATURES,
     fires: |ours, landed| numbers_rows(ours, landed).then(|| text("row ids")),
 };
 
@@ -322,5 +344,6 @@ pub(super) static MOVES_TIMESTAMP: Rule = Rule {
         error_class: None,
     },
     verdict: Verdict::Rebase,
+    needs: marks::PROPERTIES,
     fires: |ours, landed| stamps_commits(ours, landed).then(|| text("in-commit timestamp")),
 };

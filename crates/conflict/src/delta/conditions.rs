@@ -1,8 +1,10 @@
 //! The conditions of Delta's checks.
 
+use super::metadata::{MetadataPart, OUTSIDE_SCHEMA_AND_PROPERTIES};
 use super::{DeltaFacts, DeltaFile, MetadataDifference, PartitionColumn, ProtocolAccess, ProtocolState};
 use crate::eval::{Holds, Value, Widened, cast};
-use lakebed_transaction::{Evidence, Register, Scalar, UnitId};
+use lakebed_transaction::{Evidence, Register, Scalar, UnitId, UnitSet};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The operation that gives row ids to files that have none.
@@ -17,11 +19,11 @@ pub(super) const READ_CLASS: &str = "DELTA_UNSUPPORTED_FEATURES_FOR_READ";
 /// Spark's class for writer features that are not supported.
 pub(super) const WRITE_CLASS: &str = "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE";
 
-/// How many files a message names.
-const FILES_NAMED_MAX: usize = 6;
+/// How many parts of the metadata a message names for each side.
+const PARTS_NAMED_MAX: usize = 3;
 
-pub(super) fn text(words: &str) -> Evidence {
-    Evidence::Text(words.to_owned())
+pub(super) fn text(words: impl Into<Cow<'static, str>>) -> Evidence {
+    Evidence::text(words)
 }
 
 /// Spark's error class and the place where a protocol cannot be read or written.
@@ -30,10 +32,10 @@ pub(super) fn unusable(state: &ProtocolState, access: &ProtocolAccess) -> Option
         ProtocolAccess::Usable => None,
         ProtocolAccess::UnsupportedVersion => {
             let ProtocolState { reader_version, writer_version, .. } = state;
-            Some((VERSION_CLASS, text(&format!("reader version {reader_version}, writer version {writer_version}"))))
+            Some((VERSION_CLASS, text(format!("reader version {reader_version}, writer version {writer_version}"))))
         }
-        ProtocolAccess::UnsupportedReaderFeatures(names) => Some((READ_CLASS, text(&names.join(", ")))),
-        ProtocolAccess::UnsupportedWriterFeatures(names) => Some((WRITE_CLASS, text(&names.join(", ")))),
+        ProtocolAccess::UnsupportedReaderFeatures(names) => Some((READ_CLASS, text(names.join(", ")))),
+        ProtocolAccess::UnsupportedWriterFeatures(names) => Some((WRITE_CLASS, text(names.join(", ")))),
     }
 }
 
@@ -56,14 +58,48 @@ fn unusable_as(landed: &DeltaFacts, class: &str) -> Option<Evidence> {
 
 pub(super) fn feature_dropped(ours: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
     let dropped = ours.table.protocol.dropped_by(&landed.protocol.as_ref()?.state);
-    (!dropped.is_empty()).then(|| text(&dropped.join(", ")))
+    (!dropped.is_empty()).then(|| text(dropped.join(", ")))
 }
 
 pub(super) fn metadata_changed(ours: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
     match metadata_difference(ours, landed)? {
-        MetadataDifference::Other(part) => Some(Evidence::Text(part)),
+        MetadataDifference::Other(part) => Some(Evidence::text(part)),
         MetadataDifference::Identical | MetadataDifference::Adoptable | MetadataDifference::IdentityOnly => None,
     }
+}
+
+/// The part of the metadata that both change; where there is none, what each changes.
+pub(super) fn both_change_metadata(ours: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
+    let (mine, theirs) = (ours.metadata.as_ref()?, landed.metadata.as_ref()?);
+    let before = &ours.table.metadata;
+    let (mine, theirs) = (before.parts_changed_by(&mine.state), before.parts_changed_by(&theirs.state));
+    let shared = mine.iter().find(|part| theirs.contains(part)).map(part_of_metadata);
+    Some(shared.unwrap_or_else(|| text(format!("ours: {}; landed: {}", parts_listed(&mine), parts_listed(&theirs)))))
+}
+
+/// The first part of the metadata that ours takes over.
+pub(super) fn adopts_metadata(ours: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
+    let change = landed.metadata.as_ref().filter(|_| adopted_metadata(ours, landed))?;
+    let parts = ours.table.metadata.parts_changed_by(&change.state);
+    Some(parts.first().map_or(Evidence::Register(Register::Schema), part_of_metadata))
+}
+
+fn part_of_metadata(part: &MetadataPart) -> Evidence {
+    match part {
+        MetadataPart::Property(key) => Evidence::Register(Register::Property(Arc::clone(key))),
+        MetadataPart::Schema => Evidence::Register(Register::Schema),
+        MetadataPart::Rest => text(OUTSIDE_SCHEMA_AND_PROPERTIES),
+    }
+}
+
+fn parts_listed(parts: &[MetadataPart]) -> String {
+    let mut names: Vec<String> =
+        parts.iter().take(PARTS_NAMED_MAX).map(|part| part_of_metadata(part).to_string()).collect();
+    match parts.len().checked_sub(PARTS_NAMED_MAX) {
+        Some(more) if more > 0 => names.push(format!("{more} more")),
+        Some(_) | None => {}
+    }
+    if names.is_empty() { "nothing that differs".to_owned() } else { names.join(", ") }
 }
 
 pub(super) fn adopted_metadata(ours: &DeltaFacts, landed: &DeltaFacts) -> bool {
@@ -133,7 +169,7 @@ pub(super) fn added_files(ours: &DeltaFacts, landed: &DeltaFacts) -> Option<Evid
             .iter()
             .find(|file| filters.iter().any(|filter| filter.holds(&PartitionRow { ours, file }) == Holds::Possibly))
     };
-    hit.map(|file| located(&file.unit, Some(file), ours))
+    hit.map(|file| located(file, ours))
 }
 
 pub(super) fn unreadable_partition_value(ours: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
@@ -143,14 +179,14 @@ pub(super) fn unreadable_partition_value(ours: &DeltaFacts, landed: &DeltaFacts)
     let filters = filters_of(ours);
     apart(landed).find_map(|file| {
         filters.iter().find_map(|filter| match filter.holds(&PartitionRow { ours, file }) {
-            Holds::Failed(failure) => Some(text(&format!("{}: {failure}", file.unit))),
+            Holds::Failed(failure) => Some(text(format!("{}: {failure}", file.unit))),
             Holds::Possibly | Holds::No => None,
         })
     })
 }
 
 /// Row-id backfills change no row in either role, and a blind append depends on nothing.
-fn looks_at_added(ours: &DeltaFacts, landed: &DeltaFacts) -> bool {
+pub(super) fn looks_at_added(ours: &DeltaFacts, landed: &DeltaFacts) -> bool {
     let moves_ids_only = |facts: &DeltaFacts| matches!(&*facts.operation, BACKFILL | UNBACKFILL);
     !ours.derived_blind() && !moves_ids_only(ours) && !moves_ids_only(landed)
 }
@@ -193,49 +229,55 @@ fn text_of<'a>(file: &'a DeltaFile, column: &PartitionColumn) -> Option<&'a Arc<
 
 pub(super) fn removed_what_was_read(ours: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
     let removed = &landed.footprint.removed_units;
-    let met = ours.footprint.read_units.common(removed, FILES_NAMED_MAX);
-    if met.is_empty() && ours.footprint.read_whole_table {
-        return removed.as_slice().first().map(|unit| located(unit, file_of(landed, unit), ours));
+    let met = met_files(&ours.footprint.read_units, removed, landed, ours);
+    if met.is_none() && ours.footprint.read_whole_table {
+        // No partition stands beside it: ours named none of the files that it read.
+        return removed.as_slice().first().map(|unit| Evidence::Units(vec![unit.clone()]));
     }
-    met_files(met, landed, ours)
+    met
 }
 
 pub(super) fn removed_twice(ours: &DeltaFacts, landed: &DeltaFacts) -> Option<Evidence> {
-    let met = ours.footprint.removed_units.common(&landed.footprint.removed_units, FILES_NAMED_MAX);
-    met_files(met, ours, ours)
+    met_files(&ours.footprint.removed_units, &landed.footprint.removed_units, ours, ours)
 }
 
-/// The files by name; where partitions tell more, the first with its partition.
-fn met_files(met: Vec<UnitId>, holder: &DeltaFacts, ours: &DeltaFacts) -> Option<Evidence> {
-    let first = met.first()?;
-    match located(first, file_of(holder, first), ours) {
-        Evidence::Text(place) if met.len() > 1 => Some(Evidence::Text(format!("{place} and more files"))),
-        Evidence::Text(place) => Some(Evidence::Text(place)),
-        Evidence::Units(_)
-        | Evidence::Rows(_, _)
-        | Evidence::Register(_)
-        | Evidence::Fields(_)
-        | Evidence::Key { .. }
-        | Evidence::Column { .. }
-        | Evidence::Partition(_)
-        | Evidence::Operations => Some(Evidence::Units(met)),
+/// One file that is in both sets; with its partition, and whether there are more, where partitions tell more.
+fn met_files(mine: &UnitSet, theirs: &UnitSet, holder: &DeltaFacts, ours: &DeltaFacts) -> Option<Evidence> {
+    let met = mine.common(theirs, 1);
+    let Some(place) = file_of(holder, met.first()?, ours).map(|file| in_partition(file, ours)) else {
+        return Some(Evidence::Units(met));
+    };
+    let mut count = 0;
+    let is_only = mine.every_common(theirs, |_| {
+        count += 1;
+        count < 2
+    });
+    Some(text(if is_only { place } else { format!("{place} and more files") }))
+}
+
+/// The removed file of this path, where its action names a partition of ours' table.
+fn file_of<'a>(facts: &'a DeltaFacts, unit: &UnitId, ours: &DeltaFacts) -> Option<&'a DeltaFile> {
+    if ours.table.partition_columns.is_empty() {
+        return None;
     }
+    facts.removed.iter().find(|file| file.unit == *unit).filter(|file| names_partition(file))
 }
 
-fn file_of<'a>(facts: &'a DeltaFacts, unit: &UnitId) -> Option<&'a DeltaFile> {
-    facts.removed.iter().find(|file| file.unit == *unit)
+fn names_partition(file: &DeltaFile) -> bool {
+    file.partition.as_ref().is_some_and(|values| !values.is_empty())
 }
 
 /// The file, with its partition where the table has any and the action names it.
-fn located(unit: &UnitId, file: Option<&DeltaFile>, ours: &DeltaFacts) -> Evidence {
-    let columns = &ours.table.partition_columns;
-    let Some(file) =
-        file.filter(|file| !columns.is_empty() && file.partition.as_ref().is_some_and(|values| !values.is_empty()))
-    else {
-        return Evidence::Units(vec![unit.clone()]);
-    };
+fn located(file: &DeltaFile, ours: &DeltaFacts) -> Evidence {
+    if ours.table.partition_columns.is_empty() || !names_partition(file) {
+        return Evidence::Units(vec![file.unit.clone()]);
+    }
+    text(in_partition(file, ours))
+}
+
+fn in_partition(file: &DeltaFile, ours: &DeltaFacts) -> String {
     let value =
         |column: &PartitionColumn| format!("{}={}", column.name, text_of(file, column).map_or("null", |text| text));
-    let hint: Vec<String> = columns.iter().map(value).collect();
-    Evidence::Text(format!("{unit} [{}]", hint.join(", ")))
+    let hint: Vec<String> = ours.table.partition_columns.iter().map(value).collect();
+    format!("{} [{}]", file.unit, hint.join(", "))
 }

@@ -1,7 +1,7 @@
 //! Metadata as the metadata rule compares it.
 
 use super::ProtocolState;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A `metaData` action, cut into the parts that the metadata rule tells apart.
@@ -41,8 +41,35 @@ pub enum MetadataDifference {
     Other(String),
 }
 
+/// A part of the metadata that a message can name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum MetadataPart {
+    /// One property.
+    Property(Arc<str>),
+    /// The schema.
+    Schema,
+    /// Anything else.
+    Rest,
+}
+
+/// What [`MetadataState::rest`] holds, in words.
+pub(super) const OUTSIDE_SCHEMA_AND_PROPERTIES: &str =
+    "name, description, format, partition columns or another part outside schema and properties";
+
 const COLUMN_MAPPING_MODE: &str = "delta.columnMapping.mode";
 const ENABLE_ROW_TRACKING: &str = "delta.enableRowTracking";
+
+impl MetadataState {
+    /// The parts in which the next metadata differs from this: properties by name, the schema, the rest.
+    pub(super) fn parts_changed_by(&self, next: &Self) -> Vec<MetadataPart> {
+        let keys: BTreeSet<&Arc<str>> = self.configuration.keys().chain(next.configuration.keys()).collect();
+        let changed = keys.into_iter().filter(|key| self.configuration.get(*key) != next.configuration.get(*key));
+        let mut parts: Vec<MetadataPart> = changed.map(|key| MetadataPart::Property(Arc::clone(key))).collect();
+        parts.extend((self.schema != next.schema).then_some(MetadataPart::Schema));
+        parts.extend((self.rest != next.rest).then_some(MetadataPart::Rest));
+        parts
+    }
+}
 
 impl MetadataChange {
     /// Sets this landed change against the metadata that ours stands on. `protocol` is the one in force when ours is written.
@@ -70,9 +97,7 @@ impl Change<'_> {
     /// The first part that a writer in flight cannot adopt.
     fn obstacle(&self) -> Option<String> {
         if self.from.rest != self.to.rest {
-            return Some(
-                "name, description, format, partition columns or another part outside schema and properties".to_owned(),
-            );
+            return Some(OUTSIDE_SCHEMA_AND_PROPERTIES.to_owned());
         }
         if let Some(key) = self.from.configuration.keys().find(|key| !self.to.configuration.contains_key(*key)) {
             return Some(format!("property {key} removed"));

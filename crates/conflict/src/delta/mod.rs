@@ -8,6 +8,7 @@ mod checks;
 mod conditions;
 mod facts;
 mod level;
+mod marks;
 mod metadata;
 mod protocol;
 mod read;

@@ -5,7 +5,7 @@
 
 use super::checks::{self as check, Rule};
 use super::conditions::unusable;
-use super::{DeltaFacts, InvalidLevel};
+use super::{DeltaFacts, InvalidLevel, marks};
 use crate::{Cell, Policy, Row};
 use lakebed_transaction::{DeltaKind, Evidence, Judgement, Reason, Verdict};
 
@@ -15,6 +15,7 @@ type Table = Policy<DeltaFacts, { DeltaKind::COUNT }>;
 pub(crate) static SERIALIZABLE: Table = Policy {
     name: "delta-serializable",
     revision: 1,
+    marks: marks::of,
     first: &[
         &check::BULK_COMMIT,
         &check::NOTHING_TO_COMMIT,
@@ -42,6 +43,7 @@ pub(crate) static SERIALIZABLE: Table = Policy {
 pub(crate) static WRITE_SERIALIZABLE: Table = Policy {
     name: "delta-write-serializable",
     revision: 1,
+    marks: marks::of,
     first: &[
         &check::BULK_COMMIT,
         &check::PROTOCOL_VERSION,
@@ -69,6 +71,7 @@ pub(crate) static WRITE_SERIALIZABLE: Table = Policy {
 pub(crate) static SNAPSHOT: Table = Policy {
     name: "delta-snapshot",
     revision: 1,
+    marks: marks::of,
     first: &[
         &check::BULK_COMMIT,
         &check::NOTHING_TO_COMMIT,
@@ -114,7 +117,7 @@ const fn row(ours: DeltaKind) -> Row<DeltaFacts, { DeltaKind::COUNT }> {
 
 /// A level text that names no level stands in the way of every commit.
 pub(crate) fn invalid_level(invalid: &InvalidLevel) -> Judgement {
-    Judgement::by(Verdict::Incompatible, check::INVALID_LEVEL, Some(Evidence::Text(format!("'{}'", invalid.text))))
+    Judgement::by(Verdict::Incompatible, check::INVALID_LEVEL, Some(Evidence::text(format!("'{}'", invalid.text))))
 }
 
 /// A protocol of ours that cannot be read or written, its own or its table's, stands in the way of every commit.

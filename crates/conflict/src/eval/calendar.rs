@@ -1,21 +1,9 @@
 //! Dates and times of the proleptic Gregorian calendar, and the texts that Spark's casts take for them.
 
+use lakebed_transaction::civil_date;
+
 /// Microseconds of one day.
 pub(super) const DAY_MICROS: i64 = 86_400_000_000;
-
-/// Year, month and day of a day counted from 1970-01-01.
-pub(super) fn civil(days: i64) -> (i64, u32, u32) {
-    // Years are counted from March, so that the leap day is the last of its year; eras are 400 years of 146,097 days.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, u32::try_from(month).unwrap_or(1), u32::try_from(day).unwrap_or(1))
-}
 
 /// The day of a date, counted from 1970-01-01; `None` where there is no such day.
 pub(super) fn days_of(year: i64, month: u32, day: u32) -> Option<i64> {
@@ -28,7 +16,7 @@ pub(super) fn days_of(year: i64, month: u32, day: u32) -> Option<i64> {
     let day_of_year = (153 * march_month + 2) / 5 + i64::from(day) - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     let days = era * 146_097 + day_of_era - 719_468;
-    (civil(days) == (year, month, day)).then_some(days)
+    (civil_date(days) == (year, month, day)).then_some(days)
 }
 
 /// A date text: `[+-]y…[-m[-d]]`, and after a whole date anything behind `T` or a blank.

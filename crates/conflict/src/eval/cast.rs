@@ -1,7 +1,7 @@
 //! Casts between simple types, as Spark's ANSI mode does them. Times without a zone are taken as UTC.
 
 use super::{Failure, Value, calendar};
-use lakebed_transaction::{ColumnType, Scalar};
+use lakebed_transaction::{ColumnType, Scalar, civil_date};
 use std::sync::Arc;
 
 /// `CAST(value AS to)`. A text that is no value of the type fails; types that scalars do not have, and casts whose
@@ -289,7 +289,7 @@ fn to_text(value: &Scalar) -> Value {
     }
     // Years outside four digits are spelled in more than one way.
     if let Scalar::Date(days) = value
-        && let (year @ 0..=9999, month, day) = calendar::civil(i64::from(*days))
+        && let (year @ 0..=9999, month, day) = civil_date(i64::from(*days))
     {
         return Value::Known(Scalar::string(&format!("{year:04}-{month:02}-{day:02}")));
     }

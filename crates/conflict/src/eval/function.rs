@@ -1,7 +1,7 @@
 //! The functions of the expression grammar.
 
-use super::{Value, arithmetic, calendar, cast, map, truth};
-use lakebed_transaction::{ColumnType, Expr, Function, Scalar};
+use super::{Value, arithmetic, cast, map, truth};
+use lakebed_transaction::{ColumnType, Expr, Function, Scalar, civil_date};
 
 /// The value of a call. A wrong number of arguments cannot be bounded.
 pub(super) fn call(function: Function, arguments: &[Expr], of: &dyn Fn(&Expr) -> Value) -> Value {
@@ -74,7 +74,7 @@ fn date_part(value: Value, f: impl FnOnce((i64, u32, u32)) -> i64) -> Value {
     map(value, |value| {
         map(cast(&value, &ColumnType::Date), |value| {
             if let Scalar::Date(days) = value {
-                Value::Known(Scalar::Int(f(calendar::civil(i64::from(days)))))
+                Value::Known(Scalar::Int(f(civil_date(i64::from(days)))))
             } else {
                 Value::NULL
             }

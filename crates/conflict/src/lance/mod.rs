@@ -11,6 +11,7 @@
 mod checks;
 mod facts;
 mod keys;
+mod marks;
 mod table;
 
 pub use facts::{

@@ -2,6 +2,7 @@
 
 use crate::lance::LanceFacts;
 use crate::lance::checks::{config, fragments, indices, keys, reason, schema, shards};
+use crate::lance::marks;
 use crate::{Cell, Policy, Row};
 use lakebed_transaction::{LanceKind, Reason, Verdict};
 
@@ -20,6 +21,7 @@ type Lance = Cell<LanceFacts>;
 pub static LANCE: Policy<LanceFacts, { LanceKind::COUNT }> = Policy {
     name: "lance",
     revision: 14,
+    marks: marks::of,
     first: &[&schema::NULLABILITY, &schema::MERGE_AND_METADATA, &schema::RESTORE_AND_METADATA],
     rows: [
         // Columns: Append, Delete, Update, Overwrite, CreateIndex, Rewrite, DataReplacement, DataOverlay, Merge, Restore,

@@ -60,6 +60,16 @@ impl PartitionSet {
     /// The first partition of ours that the other side may touch as well.
     #[must_use]
     pub fn first_shared(&self, other: &Self) -> Option<Partition> {
+        self.shared(other).cloned()
+    }
+
+    /// Whether the other side may touch a partition of ours.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        self.shared(other).is_some()
+    }
+
+    fn shared(&self, other: &Self) -> Option<&Partition> {
         let (first, theirs) = (self.entries.first()?, other.entries.first()?);
         let shared = |mine: &&Entry| {
             if self.regular && other.regular && same_columns(&first.key, &theirs.key) {
@@ -67,7 +77,7 @@ impl PartitionSet {
             }
             other.entries.iter().any(|entry| may_be_one(&entry.key, &mine.key))
         };
-        self.entries.iter().find(shared).map(|entry| entry.partition.clone())
+        self.entries.iter().find(shared).map(|entry| &entry.partition)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The matrix.
 
 use super::MaxComputeFacts;
-use crate::{Cell, Check, Policy, Row};
+use crate::{Cell, Check, Marks, Policy, Row};
 use lakebed_transaction::{Evidence, MaxComputeKind, Reason, Verdict};
 
 type Pair = Cell<MaxComputeFacts>;
@@ -13,6 +13,7 @@ type Pair = Cell<MaxComputeFacts>;
 pub static MAXCOMPUTE: Policy<MaxComputeFacts, { MaxComputeKind::COUNT }> = Policy {
     name: "maxcompute",
     revision: 2026,
+    marks: |_, _| Marks::ALL,
     first: &[&DISJOINT],
     rows: [
         // Columns: INSERT OVERWRITE, INSERT INTO, UPDATE, COMPACT MINOR, COMPACT MAJOR, outside.
@@ -77,10 +78,11 @@ const REPLACES_LANDED: Reason = reason(
 static DISJOINT: Check<MaxComputeFacts> = Check {
     reason: reason("disjoint-partitions", "the two touch no partition in common", "nothing to do"),
     verdict: Verdict::Compatible,
+    needs: Marks::NONE,
     fires: |ours, landed| {
         let known = |facts: &MaxComputeFacts| facts.kind != MaxComputeKind::Unspecified;
-        let apart = known(ours) && known(landed) && ours.partitions.first_shared(&landed.partitions).is_none();
-        apart.then(|| Evidence::Text("disjoint partitions".to_owned()))
+        let apart = known(ours) && known(landed) && !ours.partitions.meets(&landed.partitions);
+        apart.then(|| Evidence::text("disjoint partitions"))
     },
 };
 
@@ -93,6 +95,7 @@ static READ_ITS_TARGET: Check<MaxComputeFacts> = Check {
         "run the overwrite again on the newest version if what landed wrote has to count, or write under a policy that checks reads",
     ),
     verdict: Verdict::LaterOverwrites,
+    needs: Marks::NONE,
     fires: |ours, landed| {
         let shared = || ours.partitions.first_shared(&landed.partitions).unwrap_or_default();
         ours.reads_target.then(|| Evidence::Partition(shared()))

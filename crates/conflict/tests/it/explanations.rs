@@ -100,7 +100,7 @@ fn every_kind_of_evidence_serialises() {
             json!({"kind": "partition", "values": {"p": null, "q": "a"}}),
         ),
         (Evidence::Operations, json!({"kind": "operations"})),
-        (Evidence::Text("there".to_owned()), json!({"kind": "text", "text": "there"})),
+        (Evidence::text("there"), json!({"kind": "text", "text": "there"})),
     ] {
         assert_eq!(serde_json::to_value(&evidence).unwrap(), expected, "{evidence}");
     }

@@ -8,7 +8,7 @@ use lakebed_commit::{
     EntryRef, Fetched, Finished, Format, FormatError, Judged, Listed, Listing, ObjectName, Page, Parsed, Rebased,
     Rendered,
 };
-use lakebed_conflict::delta::{DeltaFacts, DeltaPolicy, IsolationLevel, table_of};
+use lakebed_conflict::delta::{DeltaFacts, DeltaPolicy};
 use lakebed_naming::Version;
 use lakebed_naming::delta::{LOG_FOLDER, LogName, commit_path, list_after};
 use lakebed_transaction::{Judgement, Reason, TransactionId, Verdict};
@@ -99,13 +99,8 @@ impl Format for DeltaFormat {
         &pending.transaction.id
     }
 
-    fn policy(&self) -> String {
-        match self.policy {
-            DeltaPolicy::TableLevel => self.policy.name().to_owned(),
-            DeltaPolicy::Serializable => table_of(IsolationLevel::Serializable).label(),
-            DeltaPolicy::WriteSerializable => table_of(IsolationLevel::WriteSerializable).label(),
-            DeltaPolicy::Snapshot => table_of(IsolationLevel::SnapshotIsolation).label(),
-        }
+    fn policy(&self, pending: &Pending) -> String {
+        self.policy.label(&pending.facts)
     }
 
     fn describe_ours(&self, pending: &Pending) -> String {

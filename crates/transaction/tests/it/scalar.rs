@@ -40,3 +40,22 @@ proptest! {
         prop_assert_eq!(lifted.compare(&Scalar::Int(b)), Some(a.cmp(&b)));
     }
 }
+
+/// Days and microseconds computed by Python's `datetime`; the years beyond it by hand from the length of the 400-year cycle.
+#[test]
+fn dates_and_times_print_as_in_iso_8601() {
+    for (value, text) in [
+        (Scalar::Date(20_454), "2026-01-01"),
+        (Scalar::Date(0), "1970-01-01"),
+        (Scalar::Date(-1), "1969-12-31"),
+        (Scalar::Date(11_016), "2000-02-29"),
+        (Scalar::Date(-719_162), "0001-01-01"),
+        (Scalar::Date(-719_528), "0000-01-01"),
+        (Scalar::Date(-719_529), "-0001-12-31"),
+        (Scalar::Timestamp(1_767_225_600_000_000), "2026-01-01T00:00:00Z"),
+        (Scalar::Timestamp(-1), "1969-12-31T23:59:59.999999Z"),
+        (Scalar::TimestampNtz(1_767_312_245_500_000), "2026-01-02T00:04:05.5"),
+    ] {
+        assert_eq!(value.to_string(), text);
+    }
+}

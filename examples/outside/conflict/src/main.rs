@@ -101,6 +101,23 @@ mod tests {
         };
         assert_eq!(landed(validation::judge, vec![append(0, 4), looking_for_five()]), [true, true]);
         assert_eq!(landed(validation::judge, vec![append(5, 9), looking_for_five()]), [true, false]);
+        // A file without statistics may hold anything.
+        let unknown = Commit::new(Operation::Append, &[("n", 1)], &[]);
+        assert_eq!(landed(validation::judge, vec![unknown, looking_for_five()]), [true, false]);
+    }
+
+    #[test]
+    fn validation_refuses_more_the_less_a_filter_says() {
+        use lakebed_transaction::{Expr, Footprint, Kind, ReadPredicate, Unit, UnitId};
+        let landed = Footprint { added_units: vec![Unit::named(UnitId::file("n"))], ..Footprint::default() };
+        let looking = |filters: Vec<Expr>| {
+            let read = ReadPredicate { partition: Vec::new(), data: filters };
+            let ours = Footprint { predicates: vec![read], ..Footprint::default() };
+            let (delete, append) = (Operation::DeleteRows.index(), Operation::Append.index());
+            validation::VALIDATION.judge((delete, &ours), (append, &landed)).verdict
+        };
+        let filters = [vec![Expr::column("flag")], vec![Expr::always()], Vec::new()];
+        assert!(filters.into_iter().all(|filters| !looking(filters).accepts()));
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! any. What a compaction adds is nothing new.
 
 use crate::log::{Commit, Operation};
-use lakebed_conflict::predicate::selects_in_unit;
-use lakebed_conflict::{Cell, Check, Policy, Row};
+use lakebed_conflict::predicate::{Finding, selects_in_unit};
+use lakebed_conflict::{Cell, Check, Marks, Policy, Row};
 use lakebed_transaction::{
     BinaryOp, ColumnBounds, Evidence, Expr, Footprint, Judgement, Kind, ReadPredicate, Reason, Scalar, Unit, UnitId,
     Verdict,
@@ -20,6 +20,7 @@ static REMOVED_FILES_MUST_EXIST: Check<Footprint> = Check {
         error_class: None,
     },
     verdict: Verdict::Retryable,
+    needs: Marks::NONE,
     fires: |ours, landed| {
         let both = ours.removed_units.common(&landed.removed_units, 5);
         (!both.is_empty()).then_some(Evidence::Units(both))
@@ -35,10 +36,13 @@ static NEW_FILES_MAY_MATCH: Check<Footprint> = Check {
         error_class: None,
     },
     verdict: Verdict::Retryable,
+    needs: Marks::NONE,
     fires: |ours, landed| {
+        // A filter that mentions no column has no column to show; then the file itself is the place.
         let met = |unit: &Unit| {
-            let findings = ours.predicates.iter().map(|read| selects_in_unit(read, unit));
-            findings.filter(|finding| finding.is_possible()).find_map(|finding| finding.evidence)
+            let mut findings = ours.predicates.iter().map(|read| selects_in_unit(read, unit));
+            let finding = findings.find(Finding::is_possible)?;
+            Some(finding.evidence.unwrap_or_else(|| Evidence::Units(vec![unit.id.clone()])))
         };
         landed.added_units.iter().find_map(met)
     },
@@ -52,6 +56,7 @@ const FILES_AND_ROWS: Cell<Footprint> = Cell::If(&[&REMOVED_FILES_MUST_EXIST, &N
 pub static VALIDATION: Policy<Footprint, { Operation::COUNT }> = Policy {
     name: "snapshot-validation",
     revision: 1,
+    marks: |_, _| Marks::ALL,
     first: &[],
     rows: [
         // Columns: append, overwrite, delete, compact.

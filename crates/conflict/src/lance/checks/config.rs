@@ -31,9 +31,9 @@ check! {
     |ours, landed| {
         let (mine, other) = (ours.config.table_metadata.as_ref()?, landed.config.table_metadata.as_ref()?);
         if mine.replace || other.replace {
-            return Some(Evidence::Text("the whole of the table's metadata".to_owned()));
+            return Some(Evidence::text("the whole of the table's metadata"));
         }
-        mine.keys().find(|key| other.keys().any(|theirs| theirs == *key)).map(|key| Evidence::Text(format!("key {key}")))
+        mine.keys().find(|key| other.keys().any(|theirs| theirs == *key)).map(|key| Evidence::text(format!("key {key}")))
     },
 }
 

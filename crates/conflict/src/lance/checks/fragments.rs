@@ -1,14 +1,16 @@
 //! Fragments, rows and cells.
 
 use super::{PLAN_AGAIN, check, gone_fragments, shared_fields, shared_fragments};
+use crate::lance::marks;
 use crate::lance::{FileList, LanceFacts, OverlayFacts, UpdateMode};
-use lakebed_transaction::{Evidence, RowSet, UnitId};
+use lakebed_transaction::{Evidence, RowSet, UnitId, UnitSet};
 
 check! {
     /// Both sides change one fragment, and there are no rows to tell them apart.
     OVERLAP, Retryable, "fragment-overlap",
     "both transactions change or replace the same fragment",
     "read the newest version and plan the operation again; a smaller scope per transaction meets others less often",
+    needs marks::FRAGMENTS,
     shared_fragments,
 }
 
@@ -17,6 +19,7 @@ check! {
     ROWS_UNKNOWN, Retryable, "affected-rows-unknown",
     "both transactions change the same fragment and ours does not say which of its rows it takes out",
     "read the newest version and plan the operation again, or give the rows with the transaction",
+    needs marks::FRAGMENTS,
     rows_unknown,
 }
 
@@ -25,6 +28,7 @@ check! {
     FILES_CHANGED, Retryable, "data-files-changed",
     "landed put other data files into a fragment that ours changes",
     PLAN_AGAIN,
+    needs marks::FRAGMENTS.and(marks::FILES),
     files_changed,
 }
 
@@ -33,6 +37,7 @@ check! {
     FRAGMENT_GONE, Retryable, "fragment-removed",
     "landed removed a fragment that ours changes",
     PLAN_AGAIN,
+    needs marks::FRAGMENTS.and(marks::REMOVED),
     gone_fragments,
 }
 
@@ -41,6 +46,7 @@ check! {
     ROWS_COMPARED, Rebase, "rows-compared",
     "both transactions delete rows of the same fragment; their deletions are united if no row is in both",
     "nothing to do, unless a row turns out to be in both",
+    needs marks::FRAGMENTS,
     shared_fragments,
 }
 
@@ -65,6 +71,7 @@ check! {
     TARGET_GONE, Incompatible, "replaced-fragment-removed",
     "landed removed a fragment whose data file ours replaces",
     "drop the fragment from the replacement; its rows are gone",
+    needs marks::FRAGMENTS.and(marks::REMOVED),
     gone_fragments,
 }
 
@@ -89,6 +96,7 @@ check! {
     OVERLAID_GONE, Retryable, "overlaid-fragment-removed",
     "landed removed a fragment over which ours puts an overlay",
     PLAN_AGAIN,
+    needs marks::FRAGMENTS.and(marks::REMOVED),
     gone_fragments,
 }
 
@@ -97,15 +105,33 @@ check! {
     OVERLAID_ROWS_COMPARED, Rebase, "overlaid-rows-compared",
     "landed moved rows out of a fragment over which ours puts an overlay; both stand if none of them is covered",
     "nothing to do, unless a moved row turns out to be covered",
+    needs marks::FRAGMENTS,
     |ours, landed| if moves_rows(landed) { shared_fragments(ours, landed) } else { None },
 }
 
 fn rows_unknown(ours: &LanceFacts, landed: &LanceFacts) -> Option<Evidence> {
-    let shared = shared_fragments(ours, landed)?;
-    let named = |unit: &UnitId| ours.footprint.rows.iter().any(|(id, _)| id == unit);
-    let all_named =
-        || landed.footprint.modified_units().as_slice().iter().all(|unit| !changes(ours, unit) || named(unit));
-    (!knows_rows(ours) || !all_named()).then_some(shared)
+    if knows_rows(ours) && names_rows_of_shared(ours, landed) { None } else { shared_fragments(ours, landed) }
+}
+
+/// Whether ours names rows of every fragment that both change.
+fn names_rows_of_shared(ours: &LanceFacts, landed: &LanceFacts) -> bool {
+    let (rows, theirs) = (&ours.footprint.rows, &landed.footprint);
+    let updated = ours.footprint.updated_units.as_slice();
+    if ours.footprint.removed_units.is_empty() && rows.iter().map(|(id, _)| id).eq(updated) {
+        return true;
+    }
+    // Both lists usually ascend, so the next fragment is looked for from where the last one was found.
+    let mut next = 0;
+    let mut named = |unit: &UnitId| {
+        let (before, after) = rows.split_at(next.min(rows.len()));
+        let found = after.iter().chain(before).position(|(id, _)| id == unit);
+        next = found.map_or(next, |steps| (next + steps + 1) % rows.len().max(1));
+        found.is_some()
+    };
+    let mut all_named = |mine: &UnitSet| {
+        mine.every_common(&theirs.updated_units, &mut named) && mine.every_common(&theirs.removed_units, &mut named)
+    };
+    all_named(&ours.footprint.updated_units) && all_named(&ours.footprint.removed_units)
 }
 
 fn knows_rows(facts: &LanceFacts) -> bool {
@@ -125,6 +151,7 @@ fn fields_modified(facts: &LanceFacts) -> &[i64] {
     facts.update.as_ref().map_or(&[], |update| &update.fields_modified)
 }
 
+#[inline]
 fn changes(facts: &LanceFacts, unit: &UnitId) -> bool {
     facts.footprint.updated_units.contains(unit) || facts.footprint.removed_units.contains(unit)
 }
@@ -149,7 +176,7 @@ fn overlay_on_column(ours: &LanceFacts, landed: &LanceFacts) -> Option<Evidence>
     landed.overlays.iter().find_map(|overlay| {
         let unit = UnitId::Fragment(overlay.fragment);
         (ours.footprint.updated_units.contains(&unit) && fields_modified(ours).contains(&overlay.field))
-            .then(|| Evidence::Text(format!("{unit}, field {}", overlay.field)))
+            .then(|| Evidence::text(format!("{unit}, field {}", overlay.field)))
     })
 }
 

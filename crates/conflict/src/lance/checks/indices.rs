@@ -54,7 +54,7 @@ check! {
     PLAN_AGAIN,
     |ours, landed| {
         let meets = (ours.trims_history && touches_reuse(landed)) || (landed.trims_history && touches_reuse(ours));
-        meets.then(|| Evidence::Text("the fragment-reuse index".to_owned()))
+        meets.then(|| Evidence::text("the fragment-reuse index"))
     },
 }
 

@@ -1,6 +1,7 @@
 //! Keys that an Update may have inserted.
 
 use super::{PLAN_AGAIN, check};
+use crate::lance::marks;
 use crate::lance::{KeyFilter, LanceFacts};
 use lakebed_transaction::Evidence;
 
@@ -9,6 +10,7 @@ check! {
     APPENDED_KEYS, Retryable, "appended-rows-unfiltered",
     "ours inserted rows that must be new by key, and landed appended rows whose keys are not known",
     PLAN_AGAIN,
+    needs marks::OUR_KEYS,
     |ours, _| key_filter(ours).map(fields_of),
 }
 
@@ -17,6 +19,7 @@ check! {
     KEYS_MEET, Retryable, "inserted-keys-meet",
     "both transactions may have inserted the same key",
     PLAN_AGAIN,
+    needs marks::OUR_KEYS.and(marks::LANDED_KEYS),
     keys_meet,
 }
 
@@ -25,6 +28,7 @@ check! {
     KEYS_UNFILTERED, Retryable, "updated-rows-unfiltered",
     "ours inserted rows that must be new by key, and landed wrote rows whose keys are not known",
     PLAN_AGAIN,
+    needs marks::OUR_KEYS,
     |ours, landed| if key_filter(landed).is_none() { key_filter(ours).map(fields_of) } else { None },
 }
 
@@ -33,10 +37,11 @@ check! {
     CAUTION_KEYS_ONE_WAY, Compatible, "landed-keys-not-checked",
     "landed inserted rows that must be new by key and ours does not say which keys it wrote: pylance accepts, and a key may be there twice",
     "write keyed rows through one path, so that every transaction carries its keys",
+    needs marks::LANDED_KEYS,
     |ours, landed| if key_filter(ours).is_none() { key_filter(landed).map(fields_of) } else { None },
 }
 
-fn key_filter(facts: &LanceFacts) -> Option<&KeyFilter> {
+pub(in crate::lance) fn key_filter(facts: &LanceFacts) -> Option<&KeyFilter> {
     facts.update.as_ref()?.inserted_rows.as_ref()
 }
 

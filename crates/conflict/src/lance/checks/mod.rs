@@ -11,7 +11,7 @@ pub(super) mod schema;
 pub(super) mod shards;
 
 use crate::lance::LanceFacts;
-use lakebed_transaction::{Evidence, Reason, UnitSet};
+use lakebed_transaction::{Evidence, Reason, UnitId, UnitSet};
 
 /// How many fragments an evidence names.
 const EVIDENCE_UNITS_MAX: usize = 5;
@@ -21,15 +21,22 @@ pub(super) const fn reason(check: &'static str, sentence: &'static str, advice: 
     Reason { check, sentence, advice, error_class: None }
 }
 
-/// Declares one check: documentation, constant, verdict, name, sentence, advice, condition.
+/// Declares one check: documentation, constant, verdict, name, sentence, advice, what it needs (nothing where that is left
+/// out), condition.
 macro_rules! check {
-    ($(#[$doc:meta])* $constant:ident, $verdict:ident, $name:literal, $sentence:literal, $advice:expr, $fires:expr $(,)?) => {
+    ($(#[$doc:meta])* $constant:ident, $verdict:ident, $name:literal, $sentence:literal, $advice:expr, needs $needs:expr, $fires:expr $(,)?) => {
         $(#[$doc])*
         pub(in crate::lance) static $constant: $crate::Check<$crate::lance::LanceFacts> = $crate::Check {
             reason: $crate::lance::checks::reason($name, $sentence, $advice),
             verdict: lakebed_transaction::Verdict::$verdict,
+            needs: $needs,
             fires: $fires,
         };
+    };
+    ($(#[$doc:meta])* $constant:ident, $verdict:ident, $name:literal, $sentence:literal, $advice:expr, $fires:expr $(,)?) => {
+        $crate::lance::checks::check! {
+            $(#[$doc])* $constant, $verdict, $name, $sentence, $advice, needs $crate::Marks::NONE, $fires
+        }
     };
 }
 pub(in crate::lance) use check;
@@ -37,21 +44,30 @@ pub(in crate::lance) use check;
 /// Advice that fits most retryable conflicts.
 pub(super) const PLAN_AGAIN: &str = "read the newest version and plan the operation again";
 
-/// The fragments, if there is one.
-fn units(sets: [(&UnitSet, &UnitSet); 4]) -> Option<Evidence> {
-    let mut found = UnitSet::default();
-    for (ours, landed) in sets {
-        for unit in ours.common(landed, EVIDENCE_UNITS_MAX) {
-            found.insert(unit);
-        }
+/// The first fragments that stand in both sets of a pair, each once, if there is one.
+fn in_both<const N: usize>(pairs: [(&UnitSet, &UnitSet); N]) -> Option<Evidence> {
+    let mut found: Vec<UnitId> = Vec::new();
+    for (ours, landed) in pairs {
+        let enough = found.len() + EVIDENCE_UNITS_MAX;
+        ours.every_common(landed, |unit| {
+            if found.is_empty() {
+                found.reserve_exact(1);
+            }
+            found.push(unit.clone());
+            found.len() < enough
+        });
     }
-    (!found.is_empty()).then(|| Evidence::Units(found.as_slice().to_vec()))
+    if found.len() > 1 {
+        found.sort_unstable();
+        found.dedup();
+    }
+    (!found.is_empty()).then_some(Evidence::Units(found))
 }
 
 /// Fragments that both sides update or remove.
 fn shared_fragments(ours: &LanceFacts, landed: &LanceFacts) -> Option<Evidence> {
     let (a, b) = (&ours.footprint, &landed.footprint);
-    units([
+    in_both([
         (&a.updated_units, &b.updated_units),
         (&a.updated_units, &b.removed_units),
         (&a.removed_units, &b.updated_units),
@@ -61,14 +77,8 @@ fn shared_fragments(ours: &LanceFacts, landed: &LanceFacts) -> Option<Evidence> 
 
 /// Fragments that ours updates or removes and landed removed.
 fn gone_fragments(ours: &LanceFacts, landed: &LanceFacts) -> Option<Evidence> {
-    let found = ours
-        .footprint
-        .updated_units
-        .common(&landed.footprint.removed_units, EVIDENCE_UNITS_MAX)
-        .into_iter()
-        .chain(ours.footprint.removed_units.common(&landed.footprint.removed_units, EVIDENCE_UNITS_MAX))
-        .collect::<Vec<_>>();
-    (!found.is_empty()).then_some(Evidence::Units(found))
+    let (a, gone) = (&ours.footprint, &landed.footprint.removed_units);
+    in_both([(&a.updated_units, gone), (&a.removed_units, gone)])
 }
 
 /// Fields that are in both lists.

@@ -1,6 +1,7 @@
 //! Schema, nullability and the metadata that hangs on them.
 
 use super::{PLAN_AGAIN, check, shared_fields};
+use crate::lance::marks;
 use crate::lance::{LanceFacts, SchemaOrigin};
 use lakebed_transaction::{Evidence, Register};
 
@@ -9,6 +10,7 @@ check! {
     NULLABILITY, Retryable, "nullability-may-tighten",
     "one transaction may forbid NULL in a column, the other wrote values without knowing",
     "read the newest version and write the values again, or keep the nullability of every column",
+    needs marks::SCHEMA,
     |ours, landed| either(ours, landed, |a, b| may_tighten(a) && b.relies_on_nullability).then_some(Evidence::Register(Register::Schema)),
 }
 
@@ -17,6 +19,7 @@ check! {
     MERGE_AND_METADATA, Retryable, "merge-meets-metadata",
     "one transaction replaces the schema by a Merge, the other changes metadata of the schema or of a field",
     PLAN_AGAIN,
+    needs marks::SCHEMA,
     |ours, landed| either(ours, landed, |a, b| is_merge(a) && b.config.changes_schema()).then_some(Evidence::Register(Register::Schema)),
 }
 
@@ -25,6 +28,7 @@ check! {
     RESTORE_AND_METADATA, Incompatible, "restore-meets-metadata",
     "one transaction makes an earlier version current, the other changes metadata of the schema or of a field",
     "change the metadata after the restore",
+    needs marks::RESTORE,
     |ours, landed| either(ours, landed, |a, b| a.restore_to.is_some() && b.config.changes_schema()).then_some(Evidence::Register(Register::Schema)),
 }
 

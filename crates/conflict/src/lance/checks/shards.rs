@@ -28,7 +28,7 @@ check! {
     super::PLAN_AGAIN,
     |ours, landed| {
         let met = (ours.shards_unknown && brings_in(landed)) || (landed.shards_unknown && brings_in(ours));
-        met.then(|| Evidence::Text("memtable shards".to_owned()))
+        met.then(|| Evidence::text("memtable shards"))
     },
 }
 
@@ -39,7 +39,7 @@ check! {
     "nothing to do",
     |ours, _| {
         let mut entries = ours.new_indices.iter().filter(|index| index.role == IndexRole::MemWal);
-        entries.next().map(|index| Evidence::Text(format!("index {}", index.name)))
+        entries.next().map(|index| Evidence::text(format!("index {}", index.name)))
     },
 }
 
@@ -64,7 +64,7 @@ fn shard_where(ours: &LanceFacts, landed: &LanceFacts, holds: fn(u64, u64) -> bo
             for byte in mine.0.0 {
                 let _ = write!(text, "{byte:02x}");
             }
-            Evidence::Text(format!("{text}, generation {} against {}", mine.1, theirs.1))
+            Evidence::text(format!("{text}, generation {} against {}", mine.1, theirs.1))
         })
         .next()
 }
@@ -73,11 +73,11 @@ fn base_clash(ours: &LanceFacts, landed: &LanceFacts) -> Option<Evidence> {
     let mut pairs = ours.bases.iter().flat_map(|mine| landed.bases.iter().map(move |theirs| (mine, theirs)));
     pairs.find_map(|(mine, theirs)| {
         if mine.id != 0 && mine.id == theirs.id {
-            return Some(Evidence::Text(format!("base {}", mine.id)));
+            return Some(Evidence::text(format!("base {}", mine.id)));
         }
         if mine.name.is_some() && mine.name == theirs.name {
-            return mine.name.as_ref().map(|name| Evidence::Text(format!("base named {name}")));
+            return mine.name.as_ref().map(|name| Evidence::text(format!("base named {name}")));
         }
-        (mine.path == theirs.path).then(|| Evidence::Text(format!("base at {}", mine.path)))
+        (mine.path == theirs.path).then(|| Evidence::text(format!("base at {}", mine.path)))
     })
 }

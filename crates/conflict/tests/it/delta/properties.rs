@@ -75,20 +75,28 @@ fn columns() -> impl Strategy<Value = Vec<PartitionColumn>> {
 }
 
 fn protocol() -> impl Strategy<Value = ProtocolChange> {
+    let features =
+        prop_oneof![3 => Just(Vec::new()), 1 => Just(vec!["rowTracking"]), 1 => Just(vec!["vacuumProtocolCheck"])];
     let access = prop_oneof![
         4 => Just(ProtocolAccess::Usable),
         1 => Just(ProtocolAccess::UnsupportedVersion),
         1 => Just(ProtocolAccess::UnsupportedReaderFeatures(vec![Arc::from("x")])),
         1 => Just(ProtocolAccess::UnsupportedWriterFeatures(vec![Arc::from("x")])),
     ];
-    (any::<i64>(), any::<i64>(), access).prop_map(|(reader_version, writer_version, access)| ProtocolChange {
-        state: ProtocolState { reader_version, writer_version, ..ProtocolState::default() },
-        access,
+    (any::<i64>(), any::<i64>(), features, access).prop_map(|(reader_version, writer_version, features, access)| {
+        let writer_features = features.into_iter().map(Arc::from).collect();
+        let state = ProtocolState { reader_version, writer_version, writer_features, ..ProtocolState::default() };
+        ProtocolChange { state, access }
     })
 }
 
 fn metadata() -> impl Strategy<Value = MetadataChange> {
-    let key = prop::sample::select(vec!["foo", "delta.enableDeletionVectors", "delta.isolationLevel"]);
+    let key = prop::sample::select(vec![
+        "foo",
+        "delta.enableDeletionVectors",
+        "delta.enableInCommitTimestamps",
+        "delta.isolationLevel",
+    ]);
     let value = prop::sample::select(vec!["true", "false", "Serializable", "writeSerializable"]);
     (prop::collection::btree_map(key.prop_map(Arc::from), value.prop_map(Arc::from), 0..3), any::<bool>()).prop_map(
         |(configuration, identity_only)| MetadataChange {
@@ -110,6 +118,8 @@ prop_compose! {
         columns in columns(),
         reads in prop::collection::vec(prop::collection::vec(filter(), 0..3), 0..3),
         (whole, read) in (prop::bool::weighted(0.2), prop::collection::vec(file(), 0..3)),
+        (table_protocol, table_metadata) in (prop::option::weighted(0.3, protocol()), prop::option::weighted(0.3, metadata())),
+        traces in prop::bool::weighted(0.05),
         (domain, looked, txn) in (prop::bool::weighted(0.2), prop::bool::weighted(0.2), prop::bool::weighted(0.2)),
     ) -> DeltaFacts {
         let mut facts = DeltaFacts {
@@ -122,6 +132,9 @@ prop_compose! {
         facts.footprint.read_whole_table = whole;
         facts.footprint.predicates = reads.into_iter().map(|filters| split_read(filters, &columns)).collect();
         facts.table.partition_columns = columns;
+        facts.table.protocol = table_protocol.map(|change| change.state).unwrap_or_default();
+        facts.table.metadata = table_metadata.map(|change| change.state).unwrap_or_default();
+        facts.dropped_features_with_traces.extend(traces.then(|| Arc::<str>::from("x")));
         facts.domains.extend(domain.then(|| Arc::<str>::from("x")));
         facts.app_ids_read.extend(looked.then(|| Arc::<str>::from("app")));
         facts.app_ids_written.extend(txn.then(|| Arc::<str>::from("app")));

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 /// What a transaction does, before its fragments and fields have numbers.
 #[derive(Clone, Debug)]
-struct Spec {
+pub(super) struct Spec {
     kind: &'static str,
     updated: BTreeSet<u64>,
     removed: BTreeSet<u64>,
@@ -27,7 +27,7 @@ fn some(of: std::ops::Range<u64>) -> impl Strategy<Value = BTreeSet<u64>> {
 }
 
 prop_compose! {
-    fn spec()(
+    pub(super) fn spec()(
         kind in prop::sample::select(vec![
             "Append", "Delete", "Update", "Overwrite", "Rewrite", "DataReplacement", "DataOverlay", "Merge", "Project",
             "Restore", "CreateIndex", "Unknown",
@@ -95,7 +95,7 @@ fn built(spec: &Spec, shift: u64, shift_fields: u64) -> (LanceKind, LanceFacts) 
     facts(&text)
 }
 
-fn plain(spec: &Spec) -> (LanceKind, LanceFacts) {
+pub(super) fn plain(spec: &Spec) -> (LanceKind, LanceFacts) {
     built(spec, 0, 0)
 }
 
