@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::args_upkeep::{CheckpointArgs, CleanLogArgs, CompactLogArgs, RestoreArgs, VacuumArgs};
 use crate::error::CliError;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use lakebed_conflict::maxcompute::Compaction;
@@ -183,6 +184,8 @@ pub(crate) enum Command {
     Commit(CommitArgs),
     /// Tell what became of a transaction after an unknown answer.
     Outcome(OutcomeArgs),
+    /// Commit a new version that equals an old one (Delta).
+    Restore(RestoreArgs),
     /// Describe one version.
     Show(ShowArgs),
     /// Read rows.
@@ -193,6 +196,14 @@ pub(crate) enum Command {
     Rules(RulesArgs),
     /// Judge one transaction against landed ones, without touching a table.
     Explain(ExplainArgs),
+    /// Write the newest version's state as one object, so that opening needs no older entry (Delta).
+    Checkpoint(CheckpointArgs),
+    /// Write one object that stands for the log entries above the newest checkpoint (Delta).
+    CompactLog(CompactLogArgs),
+    /// Remove files that no version within the retention needs (Delta).
+    Vacuum(VacuumArgs),
+    /// Remove log entries and checkpoints that are older than the table keeps them (Delta).
+    CleanLog(CleanLogArgs),
     /// Measure the commit rate of several writers on a new table.
     Bench(BenchArgs),
     /// Race writers on one table of each format on local disk, explain the conflicts, and audit the result.
@@ -411,6 +422,6 @@ fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     lakebed_sql::parse_duration(text).map_err(|error| error.to_string())
 }

@@ -40,8 +40,9 @@ pub mod schema;
 mod snapshot;
 pub mod stats;
 mod time_text;
+mod upkeep;
 
-pub use checkpoint::{CheckpointFile, write_checkpoint};
+pub use checkpoint::{CheckpointFile, sidecars_of, wants_v2_checkpoints, write_checkpoint, write_v2_checkpoint};
 pub use commit::{DeltaFormat, Landed, Pending, Reads, Transaction, Vouched, name_row_tracking_columns};
 pub use error::DeltaError;
 pub use interval::interval_ms;
@@ -49,3 +50,7 @@ pub use protocol::{
     FEATURE_PROPERTY_PREFIX, READER_FEATURES, READER_VERSION_MAX, WRITER_FEATURES, WRITER_VERSION_MAX, needed_features,
 };
 pub use snapshot::{Core, Hint, Load, LoadStep, Snapshot};
+pub use upkeep::{
+    ChecksumFile, CompactedLog, LogCleanup, LogObject, Retention, Vacuum, VacuumScope, checkpoint_interval, cleans_log,
+    compact_log, write_checksum,
+};

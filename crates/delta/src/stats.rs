@@ -66,6 +66,13 @@ pub fn bounds(stats: &str, schema: &StructType, mapping: ColumnMapping) -> Vec<(
     found
 }
 
+/// A bound as a value of its column; `None` where the text may have lost digits.
+pub(crate) fn exact_value(value: &Value, column_type: &ColumnType) -> Option<Scalar> {
+    let stored = stored(value, column_type)?;
+    let rounded = matches!(&stored, Scalar::Decimal { unscaled, .. } if slack(*unscaled) > 0);
+    (!rounded).then_some(stored)
+}
+
 fn lower(value: &Value, column_type: &ColumnType) -> Option<Scalar> {
     match stored(value, column_type)? {
         Scalar::Decimal { unscaled, scale } => {

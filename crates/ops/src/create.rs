@@ -141,11 +141,6 @@ fn refuse_unwritten(key: &str, value: &str) -> Result<(), OpsError> {
             statement: "setting its property",
             advice: format!("leave {key} unset"),
         }),
-        None if key == "delta.checkpointPolicy" && value.eq_ignore_ascii_case("v2") => Err(OpsError::Unsupported {
-            feature: "v2Checkpoint".to_owned(),
-            statement: "setting its property",
-            advice: "keep classic checkpoints".to_owned(),
-        }),
         None => Ok(()),
     }
 }
@@ -190,6 +185,7 @@ fn check_value(key: &str, value: &str) -> Result<(), OpsError> {
         "delta.appendOnly" | "delta.enableDeletionVectors" | "delta.enableInCommitTimestamps" => {
             !["true", "false"].contains(&value.to_ascii_lowercase().as_str())
         }
+        "delta.checkpointPolicy" => !["classic", "v2"].contains(&value.to_ascii_lowercase().as_str()),
         _ => false,
     };
     if bad {

@@ -12,6 +12,7 @@ mod elsewhere;
 mod error;
 mod names;
 mod plan;
+mod restore;
 mod rows;
 mod scan;
 mod tracking;
@@ -21,6 +22,7 @@ pub use append::{Batches, OverwriteScope, append, candidates, delete, overwrite}
 pub use create::{TableDefinition, delta_definition};
 pub use error::OpsError;
 pub use plan::{NewFile, Plan};
+pub use restore::{Restored, restore};
 pub use scan::Scan;
 pub use tracking::{ROW_COMMIT_VERSION, ROW_ID};
 pub use view::{Deleted, RowTracking, SnapshotView, TrackingColumns, ViewFile};

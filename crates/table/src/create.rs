@@ -136,7 +136,7 @@ impl Place {
             return Ok((None, report));
         };
         let snapshot = first_version(&root, *version, entry)?;
-        let snapshot = DeltaVersion { snapshot: Arc::new(snapshot), commit_modified_ms: Some(ms) };
+        let snapshot = DeltaVersion { snapshot: Arc::new(snapshot), commit_modified_ms: Some(ms), by_file_time: false };
         Ok((Some(self.table(Snapshot::Delta(snapshot), now_ms)), report))
     }
 

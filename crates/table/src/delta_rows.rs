@@ -223,7 +223,8 @@ impl Table {
         }
         if snapshot.version() == version {
             let commit_modified_ms = i64::try_from(self.place.clock.now_ms()).ok();
-            self.snapshot = Snapshot::Delta(DeltaVersion { snapshot: Arc::new(snapshot), commit_modified_ms });
+            self.snapshot =
+                Snapshot::Delta(DeltaVersion { snapshot: Arc::new(snapshot), commit_modified_ms, by_file_time: false });
             self.asked_ms = asked_ms;
         }
     }

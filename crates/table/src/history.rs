@@ -1,16 +1,16 @@
-//! The versions of a table, newest first, and which one stood at a time.
+//! The versions of a table, newest first.
 
 use crate::load::{self, list_all};
 use crate::snapshot::{DeltaVersion, Snapshot};
 use crate::summary::HistoryEntry;
 use crate::table::lance_versions;
+use crate::time_travel::{file_times, stamped_from};
 use crate::{Table, TableError};
 use lakebed_delta::action::{Action, CommitInfo, parse_actions};
 use lakebed_lance::transaction::Transaction;
 use lakebed_naming::Version;
 use lakebed_naming::delta::{LOG_FOLDER, commit_path};
 use lakebed_naming::lance::VERSIONS_FOLDER;
-use lakebed_storage::Listed;
 use lakebed_transaction::LanceKind;
 use std::collections::BTreeMap;
 
@@ -25,20 +25,23 @@ impl Table {
     pub async fn history(&self, limit: Option<usize>) -> Result<Vec<HistoryEntry>, TableError> {
         let limit = limit.unwrap_or(usize::MAX);
         match &self.snapshot {
-            Snapshot::Delta(_) => self.delta_history(limit).await,
+            Snapshot::Delta(held) => self.delta_history(held, limit).await,
             Snapshot::Lance(_) => self.lance_history(limit).await,
         }
     }
 
-    async fn delta_history(&self, limit: usize) -> Result<Vec<HistoryEntry>, TableError> {
+    async fn delta_history(&self, held: &DeltaVersion, limit: usize) -> Result<Vec<HistoryEntry>, TableError> {
         let listed = list_all(&*self.place.store, LOG_FOLDER, None).await?;
-        let times = monotone(&load::delta::commits(&listed));
+        let times = file_times(&listed);
+        let stamped = stamped_from(held.snapshot.metadata());
         let mut history = Vec::new();
         for (version, file_ms) in times.into_iter().rev().take(limit) {
             let actions = self.delta_actions(version).await?;
             let info =
                 actions.iter().find_map(|action| if let Action::CommitInfo(info) = action { Some(info) } else { None });
-            history.push(delta_entry(version, file_ms, &actions, info));
+            let own = info.filter(|_| stamped.is_some_and(|from| version >= from));
+            let time_ms = own.and_then(CommitInfo::in_commit_timestamp_ms).unwrap_or(file_ms);
+            history.push(delta_entry(version, time_ms, &actions, info));
         }
         Ok(history)
     }
@@ -68,102 +71,9 @@ impl Table {
         }
         Ok(history)
     }
-
-    /// The newest version that is not younger than a time.
-    pub(crate) async fn version_at(&self, at_ms: i64) -> Result<Version, TableError> {
-        let times = match &self.snapshot {
-            Snapshot::Delta(held) => self.delta_times(held, at_ms).await?,
-            Snapshot::Lance(_) => self.lance_times(at_ms).await?,
-        };
-        let found = times.iter().rev().find(|(_, ms)| *ms <= at_ms);
-        found.map(|(version, _)| *version).ok_or_else(|| TableError::Unavailable {
-            root: self.place.store.root().to_owned(),
-            problem: match times.first() {
-                Some((oldest, ms)) => {
-                    format!(
-                        "no version is as old as that; the oldest is version {oldest} of {}",
-                        lakebed_sql::print_timestamp(ms.saturating_mul(1_000))
-                    )
-                }
-                None => "there is no version".to_owned(),
-            },
-            advice: "ask for a later time".to_owned(),
-        })
-    }
-
-    /// The versions with the times that time travel uses, ascending in both.
-    async fn delta_times(&self, newest: &DeltaVersion, at_ms: i64) -> Result<Vec<(Version, i64)>, TableError> {
-        let listed: Vec<Listed> = list_all(&*self.place.store, LOG_FOLDER, None).await?;
-        let mut times = monotone(&load::delta::commits(&listed));
-        let metadata = newest.snapshot.metadata();
-        if !metadata.in_commit_timestamps() {
-            return Ok(times);
-        }
-        let number = |key: &str| metadata.configuration.get(key).and_then(|text| text.parse::<i64>().ok());
-        let enabled_at = number("delta.inCommitTimestampEnablementVersion").and_then(|v| u64::try_from(v).ok());
-        let enabled_ms = number("delta.inCommitTimestampEnablementTimestamp");
-        let enabled_at = Version::new(enabled_at.unwrap_or_default());
-        if enabled_ms.is_some_and(|enabled_ms| at_ms < enabled_ms) {
-            times.retain(|(version, _)| *version < enabled_at);
-            return Ok(times);
-        }
-        times.retain(|(version, _)| *version >= enabled_at);
-        // In-commit timestamps grow from version to version, so halving finds the place with few reads.
-        let (mut low, mut high) = (0, times.len());
-        let mut stamped = BTreeMap::new();
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            let Some((version, _)) = times.get(middle).copied() else { break };
-            let stamp = self.in_commit_timestamp(version).await?;
-            stamped.insert(version, stamp);
-            if stamp <= at_ms { low = middle + 1 } else { high = middle }
-        }
-        Ok(stamped.into_iter().collect())
-    }
-
-    async fn in_commit_timestamp(&self, version: Version) -> Result<i64, TableError> {
-        let actions = self.delta_actions(version).await?;
-        let stamp = actions.iter().find_map(|action| {
-            if let Action::CommitInfo(info) = action { info.in_commit_timestamp_ms() } else { None }
-        });
-        stamp.ok_or_else(|| TableError::Unavailable {
-            root: self.place.store.root().to_owned(),
-            problem: format!("version {version} has no in-commit timestamp although the table promises one"),
-            advice: "ask by version".to_owned(),
-        })
-    }
-
-    async fn lance_times(&self, at_ms: i64) -> Result<Vec<(Version, i64)>, TableError> {
-        let listed = list_all(&*self.place.store, VERSIONS_FOLDER, None).await?;
-        let mut times = Vec::new();
-        for (version, modified_ms) in lance_versions(&listed).into_iter().rev() {
-            let Snapshot::Lance(loaded) = self.load(version).await? else { continue };
-            let ms = loaded.snapshot.timestamp_ms().unwrap_or(modified_ms);
-            times.push((version, ms));
-            if ms <= at_ms {
-                break;
-            }
-        }
-        times.reverse();
-        Ok(times)
-    }
 }
 
-/// File times made strictly increasing, oldest first: a version that is not younger than the one before it counts as one
-/// millisecond younger. (Delta protocol, time travel without in-commit timestamps.)
-fn monotone(commits: &[(Version, i64)]) -> Vec<(Version, i64)> {
-    let mut newest: Option<i64> = None;
-    commits
-        .iter()
-        .map(|(version, ms)| {
-            let ms = newest.map_or(*ms, |before| (*ms).max(before.saturating_add(1)));
-            newest = Some(ms);
-            (*version, ms)
-        })
-        .collect()
-}
-
-fn delta_entry(version: Version, file_ms: i64, actions: &[Action], info: Option<&CommitInfo>) -> HistoryEntry {
+fn delta_entry(version: Version, time_ms: i64, actions: &[Action], info: Option<&CommitInfo>) -> HistoryEntry {
     let data_change = actions.iter().any(|action| match action {
         Action::Add(add) => add.data_change,
         Action::Remove(remove) => remove.data_change,
@@ -179,7 +89,7 @@ fn delta_entry(version: Version, file_ms: i64, actions: &[Action], info: Option<
     let metrics = info.and_then(|info| info.0.get("operationMetrics")).and_then(|metrics| metrics.as_object());
     HistoryEntry {
         version,
-        timestamp_ms: Some(info.and_then(CommitInfo::in_commit_timestamp_ms).unwrap_or(file_ms)),
+        timestamp_ms: Some(time_ms),
         operation: info.and_then(CommitInfo::operation).map(str::to_owned),
         read_version: info.and_then(|info| info.number("readVersion")).and_then(|v| u64::try_from(v).ok()),
         transaction_id: info.and_then(CommitInfo::transaction_id).map(str::to_owned),

@@ -35,11 +35,13 @@ mod policy;
 mod prepared;
 mod prepared_checks;
 mod report;
+mod restore;
 mod scan;
 mod shared;
 mod snapshot;
 mod summary;
 mod table;
+mod time_travel;
 mod upkeep;
 
 pub use create::NewTable;
@@ -53,3 +55,4 @@ pub use scan::{ScanRequest, Scanned};
 pub use snapshot::{DeltaVersion, LanceVersion, Snapshot};
 pub use summary::{FileSummary, FragmentSummary, HistoryEntry, IndexSummary, ProtocolSummary, Summary};
 pub use table::Table;
+pub use upkeep::{LogCompaction, LogRemoval, Vacuumed};

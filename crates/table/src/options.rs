@@ -76,6 +76,9 @@ pub enum VersionSpec {
     Newest,
     /// The version with this number.
     Number(u64),
-    /// The newest version that is not younger than this, in milliseconds since 1970.
+    /// The newest version that is not younger than this, in milliseconds since 1970. A time after the newest version is
+    /// refused on a Delta table, as in Spark.
     AtMs(i64),
+    /// As [`VersionSpec::AtMs`], and a time after the newest version means the newest.
+    UpToMs(i64),
 }

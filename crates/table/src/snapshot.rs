@@ -21,8 +21,10 @@ pub enum Snapshot {
 pub struct DeltaVersion {
     /// The replayed state.
     pub snapshot: Arc<lakebed_delta::Snapshot>,
-    /// When the store says that the commit was written; `None` where its file is gone.
+    /// When the store says that the commit was written, above the time of the commit before; `None` where its file is gone.
     pub commit_modified_ms: Option<i64>,
+    /// Whether that is its time although it has one of its own: newer versions do not have their own any more.
+    pub by_file_time: bool,
 }
 
 /// A loaded Lance version.
@@ -147,7 +149,8 @@ impl DeltaVersion {
     /// The time that time travel uses: the in-commit timestamp, else the file's.
     #[must_use]
     pub fn timestamp_ms(&self) -> Option<i64> {
-        self.snapshot.in_commit_timestamp_ms().or(self.commit_modified_ms)
+        let own = self.snapshot.in_commit_timestamp_ms().filter(|_| !self.by_file_time);
+        own.or(self.commit_modified_ms)
     }
 
     fn summary(&self) -> Summary {

@@ -6,6 +6,7 @@ use crate::load;
 use crate::migrate;
 use crate::shared::{Shared, shared, sweep};
 use crate::snapshot::{LanceVersion, Snapshot};
+use crate::time_travel::{Late, stamped_from};
 use crate::{OpenOptions, TableError, TableFormat, VersionSpec};
 use lakebed_naming::Version;
 use lakebed_storage::{Listed, Store, open};
@@ -124,7 +125,8 @@ impl Table {
                 return Ok(newest.snapshot);
             }
             VersionSpec::Number(number) => Version::new(number),
-            VersionSpec::AtMs(at_ms) => self.version_at(at_ms).await?,
+            VersionSpec::AtMs(at_ms) => self.version_at(at_ms, Late::Refused).await?,
+            VersionSpec::UpToMs(at_ms) => self.version_at(at_ms, Late::Newest).await?,
         };
         self.load(version).await
     }
@@ -132,10 +134,13 @@ impl Table {
     pub(crate) async fn load(&self, version: Version) -> Result<Snapshot, TableError> {
         match &self.snapshot {
             snapshot if snapshot.version() == version => Ok(snapshot.clone()),
-            Snapshot::Delta(_) => load::delta::load(&*self.place.store, Some(version))
-                .await?
-                .map(Snapshot::Delta)
-                .ok_or_else(|| self.vanished()),
+            Snapshot::Delta(newest) => {
+                let found = load::delta::load(&*self.place.store, Some(version)).await?;
+                let mut found = found.ok_or_else(|| self.vanished())?;
+                found.by_file_time =
+                    stamped_from(newest.snapshot.metadata()).is_none_or(|from| found.snapshot.version() < from);
+                Ok(Snapshot::Delta(found))
+            }
             Snapshot::Lance(held) => {
                 let mut loaded = load::lance::load_version(&*self.place.store, held.scheme, version).await?;
                 loaded.migrating |= held.migrating;

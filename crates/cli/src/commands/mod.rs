@@ -11,10 +11,12 @@ mod history;
 mod outcome;
 mod overwrite;
 mod properties;
+mod restore;
 mod rules;
 mod scan;
 mod show;
 mod tags;
+mod upkeep;
 
 use crate::args::{Cli, Command, Global, VersionArgs};
 use crate::clock;
@@ -39,6 +41,11 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, CliError> {
         Command::Unset(args) => properties::unset(args, global).await,
         Command::Commit(args) => commit::run(args, global).await,
         Command::Outcome(args) => outcome::run(args, global).await,
+        Command::Restore(args) => restore::run(args, global).await,
+        Command::Checkpoint(args) => upkeep::checkpoint(args, global).await,
+        Command::CompactLog(args) => upkeep::compact_log(args, global).await,
+        Command::Vacuum(args) => upkeep::vacuum(args, global).await,
+        Command::CleanLog(args) => upkeep::clean_log(args, global).await,
         Command::Show(args) => show::run(args, global).await,
         Command::Scan(args) => scan::run(args, global).await,
         Command::History(args) => history::run(args, global).await,
@@ -62,19 +69,26 @@ async fn open_to_commit(url: &str, global: &Global, options: &CommitOptions) -> 
     Ok(table)
 }
 
+/// The version that is asked for; `None` without a word about it. A time that counts back from now is one at which the newest
+/// version stood already, if nothing came since.
+fn spec(args: &VersionArgs) -> Result<Option<VersionSpec>, CliError> {
+    Ok(match (args.version, &args.timestamp) {
+        (Some(number), _) => Some(VersionSpec::Number(number)),
+        (None, Some(text)) => {
+            let ms = parse_time(text, clock::now_micros(), &TimeZone::system())?.div_euclid(1_000);
+            let counts_back = text.trim().starts_with('-');
+            Some(if counts_back { VersionSpec::UpToMs(ms) } else { VersionSpec::AtMs(ms) })
+        }
+        (None, None) => None,
+    })
+}
+
 /// The version that is asked for, loaded.
 async fn at(table: &Table, args: &VersionArgs) -> Result<Snapshot, CliError> {
-    let spec = match (args.version, &args.timestamp) {
-        (Some(number), _) => VersionSpec::Number(number),
-        (None, Some(text)) => {
-            let micros = parse_time(text, clock::now_micros(), &TimeZone::system())?;
-            VersionSpec::AtMs(micros.div_euclid(1_000))
-        }
-        // The table has just been opened.
-        (None, None) => return Ok(table.snapshot().clone()),
-    };
+    // The table has just been opened.
+    let Some(spec) = spec(args)? else { return Ok(table.snapshot().clone()) };
     let snapshot = table.at(spec).await?;
-    if let VersionSpec::AtMs(ms) = spec {
+    if let VersionSpec::AtMs(ms) | VersionSpec::UpToMs(ms) = spec {
         output::note(&format!("as of {}: version {}", clock::utc(ms), snapshot.version()));
     }
     Ok(snapshot)

@@ -23,6 +23,9 @@ impl Kind {
     pub(super) const ALL: [Self; 6] =
         [Self::Txn, Self::Add, Self::Remove, Self::Metadata, Self::Protocol, Self::Domain];
 
+    /// The actions about files: what a sidecar holds.
+    pub(super) const FILES: [Self; 2] = [Self::Add, Self::Remove];
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Txn => "txn",
@@ -184,22 +187,30 @@ fn vectors(values: &[Option<&DeletionVector>]) -> Result<ArrayRef, DeltaError> {
     Ok(Arc::new(StructArray::try_new(vector_fields(), columns, nulls).map_err(|error| failed(&error))?))
 }
 
-pub(super) fn adds(adds: &[Add]) -> Result<ArrayRef, DeltaError> {
+/// The files, with these texts of their statistics, and with further columns. What a checkpoint holds is no change of data.
+pub(super) fn adds(
+    adds: &[&Arc<Add>],
+    stats: Vec<Option<&str>>,
+    more_fields: &[Arc<Field>],
+    more: Vec<ArrayRef>,
+) -> Result<ArrayRef, DeltaError> {
     let vector: Vec<_> = adds.iter().map(|add| add.deletion_vector.as_ref()).collect();
-    let columns = vec![
+    let mut columns = vec![
         texts(adds.iter().map(|add| Some(&*add.path))),
         maps(adds.iter().map(|add| Some(&add.partition_values)))?,
         longs(adds.iter().map(|add| Some(add.size))),
         longs(adds.iter().map(|add| Some(add.modification_time))),
-        flags(adds.iter().map(|add| Some(add.data_change))),
+        flags(adds.iter().map(|_| Some(false))),
         maps(adds.iter().map(|add| add.tags.as_ref()))?,
         vectors(&vector)?,
         longs(adds.iter().map(|add| add.base_row_id)),
         longs(adds.iter().map(|add| add.default_row_commit_version)),
         texts(adds.iter().map(|add| add.clustering_provider.as_deref())),
-        texts(adds.iter().map(|add| add.stats.as_deref())),
+        texts(stats.into_iter()),
     ];
-    group(Kind::Add, columns)
+    columns.extend(more);
+    let fields: Fields = Kind::Add.fields().iter().chain(more_fields).cloned().collect();
+    Ok(Arc::new(StructArray::try_new(fields, columns, None).map_err(|error| failed(&error))?))
 }
 
 pub(super) fn removes(removes: &[&Remove]) -> Result<ArrayRef, DeltaError> {

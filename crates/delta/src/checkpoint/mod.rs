@@ -7,4 +7,33 @@ mod stats_json;
 mod write;
 
 pub(crate) use read::read;
-pub use write::{CheckpointFile, write_checkpoint};
+pub use write::{CheckpointFile, wants_v2_checkpoints, write_checkpoint, write_v2_checkpoint};
+
+use crate::action::Action;
+use bytes::Bytes;
+use lakebed_commit::ObjectName;
+use lakebed_naming::delta::log_path;
+
+/// The sidecars that a checkpoint's object names.
+///
+/// # Errors
+/// The object is no checkpoint.
+pub fn sidecars_of(object: &str, bytes: &Bytes) -> Result<Vec<ObjectName>, crate::DeltaError> {
+    let mut names = Vec::new();
+    read(object, bytes, &mut |action| {
+        if let Action::Sidecar(sidecar) = action {
+            names.push(sidecar_name(&sidecar.path));
+        }
+    })?;
+    Ok(names)
+}
+
+/// The object of a sidecar, by its path in a checkpoint.
+pub(crate) fn sidecar_name(path: &str) -> ObjectName {
+    let decoded = crate::path::identity(path);
+    if path.contains('/') {
+        ObjectName::new(decoded)
+    } else {
+        ObjectName::new(log_path(&format!("_sidecars/{decoded}")))
+    }
+}

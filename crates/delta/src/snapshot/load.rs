@@ -175,7 +175,7 @@ impl Load {
         let mut sidecars = Vec::new();
         for name in names {
             checkpoint::read(name.as_str(), self.bytes(name)?, &mut |action| match action {
-                Action::Sidecar(Sidecar { path, .. }) => sidecars.push(sidecar_name(&path)),
+                Action::Sidecar(Sidecar { path, .. }) => sidecars.push(checkpoint::sidecar_name(&path)),
                 other @ (Action::Add(_)
                 | Action::Remove(_)
                 | Action::Cdc(_)
@@ -209,14 +209,5 @@ impl Load {
             problem: "it was listed and is not there any more".into(),
             advice: "load the table again; if it stays away, restore it from a copy".into(),
         })
-    }
-}
-
-fn sidecar_name(path: &str) -> ObjectName {
-    let decoded = crate::path::identity(path);
-    if path.contains('/') {
-        ObjectName::new(decoded)
-    } else {
-        ObjectName::new(log_path(&format!("_sidecars/{decoded}")))
     }
 }

@@ -3,11 +3,12 @@
 use super::{list_all, read_all};
 use crate::TableError;
 use crate::snapshot::DeltaVersion;
+use crate::time_travel::lifted;
 use bytes::Bytes;
 use lakebed_commit::ObjectName;
 use lakebed_delta::{DeltaError, Hint, Load, LoadStep, Snapshot};
 use lakebed_naming::Version;
-use lakebed_naming::delta::{LAST_CHECKPOINT, LOG_FOLDER, LogName, commit_path, log_path};
+use lakebed_naming::delta::{LAST_CHECKPOINT, LOG_FOLDER, LogListing, LogName, commit_path, log_path};
 use lakebed_storage::{Listed, Store};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -60,7 +61,7 @@ pub(crate) async fn newer(store: &dyn Store, held: &DeltaVersion) -> Result<Opti
         snapshot = Arc::new(next);
     }
     debug_assert_eq!(snapshot.version(), newest, "every commit of the listing was applied");
-    Ok(Some(DeltaVersion { snapshot, commit_modified_ms: Some(modified_ms) }))
+    Ok(Some(DeltaVersion { snapshot, commit_modified_ms: Some(modified_ms), by_file_time: false }))
 }
 
 /// The snapshot of a table's first version, from its entry alone.
@@ -92,7 +93,7 @@ async fn replay(store: &dyn Store, mut load: Load, mut listed: Vec<Listed>) -> R
             }
             LoadStep::Done(snapshot) => {
                 let commit_modified_ms = modified_ms(&listed, snapshot.version());
-                return Ok(DeltaVersion { snapshot: Arc::new(*snapshot), commit_modified_ms });
+                return Ok(DeltaVersion { snapshot: Arc::new(*snapshot), commit_modified_ms, by_file_time: false });
             }
         }
     }
@@ -102,10 +103,19 @@ fn names(listed: &[Listed]) -> impl Iterator<Item = (&str, u64)> {
     listed.iter().map(|entry| (entry.name.as_str(), entry.size_bytes))
 }
 
-/// When the commit of a version was written, where the listing has it.
-pub(crate) fn modified_ms(listed: &[Listed], version: Version) -> Option<i64> {
-    let name = commit_path(version);
-    listed.iter().find(|entry| entry.name == name).map(|entry| entry.modified_ms)
+/// When the commit of a version was written, as time travel counts, where the listing has it.
+fn modified_ms(listed: &[Listed], version: Version) -> Option<i64> {
+    let times = lifted(&commits(listed));
+    times.iter().find(|(listed, _)| *listed == version).map(|(_, ms)| *ms)
+}
+
+/// What a listing of the log offers.
+pub(crate) fn log_listing(listed: &[Listed]) -> LogListing {
+    let inside = |entry: &Listed| {
+        let file = entry.name.strip_prefix(LOG_FOLDER)?.strip_prefix('/')?;
+        Some((file.to_owned(), entry.size_bytes))
+    };
+    LogListing::new(listed.iter().filter_map(inside))
 }
 
 /// The commits of a listing with their times, ascending.

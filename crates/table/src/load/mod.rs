@@ -3,9 +3,14 @@
 pub(crate) mod delta;
 pub(crate) mod lance;
 
+use crate::snapshot::Snapshot;
+use crate::table::lance_versions;
+use crate::{Table, TableError};
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use lakebed_commit::ObjectName;
+use lakebed_naming::Version;
+use lakebed_naming::lance::VERSIONS_FOLDER;
 use lakebed_storage::{Listed, Store, StoreError};
 
 /// Objects read at once.
@@ -27,6 +32,22 @@ pub(crate) async fn read_all(
         .buffer_unordered(READ_AT_ONCE)
         .try_collect()
         .await
+}
+
+/// The Lance versions with their times, ascending, from the newest down to the first that is as old as `at_ms`.
+pub(crate) async fn lance_times_ascending(table: &Table, at_ms: i64) -> Result<Vec<(Version, i64)>, TableError> {
+    let listed = list_all(&*table.place.store, VERSIONS_FOLDER, None).await?;
+    let mut times = Vec::new();
+    for (version, modified_ms) in lance_versions(&listed).into_iter().rev() {
+        let Snapshot::Lance(loaded) = table.load(version).await? else { continue };
+        let ms = loaded.snapshot.timestamp_ms().unwrap_or(modified_ms);
+        times.push((version, ms));
+        if ms <= at_ms {
+            break;
+        }
+    }
+    times.reverse();
+    Ok(times)
 }
 
 /// Lists a folder to its end.

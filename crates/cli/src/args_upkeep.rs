@@ -1,0 +1,48 @@
+//! The command line of upkeep: checkpoints, compacted logs, cleanups, restore.
+
+use crate::args::{Committing, VersionArgs, duration};
+use clap::Args;
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckpointArgs {
+    pub(crate) table: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompactLogArgs {
+    pub(crate) table: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CleanLogArgs {
+    pub(crate) table: String,
+    /// Only say what would go.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VacuumArgs {
+    pub(crate) table: String,
+    /// Keep files that were needed this long ago, such as 7d or 12h [default: the table's delta.deletedFileRetentionDuration].
+    #[arg(long, value_parser = duration)]
+    pub(crate) retain: Option<Duration>,
+    /// Take a --retain that is shorter than the table's own. It takes files from writers that are still at work, and from
+    /// readers of old versions.
+    #[arg(long, requires = "retain")]
+    pub(crate) allow_shorter: bool,
+    /// Only say what would go.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["version", "timestamp"]))]
+pub(crate) struct RestoreArgs {
+    pub(crate) table: String,
+    #[command(flatten)]
+    pub(crate) version: VersionArgs,
+    #[command(flatten)]
+    pub(crate) committing: Committing,
+}

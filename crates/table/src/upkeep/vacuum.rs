@@ -1,0 +1,66 @@
+//! Removing files that no version needs any more.
+
+use crate::load::delta::delta_error;
+use crate::load::list_all;
+use crate::snapshot::Snapshot;
+use crate::{Table, TableError};
+use lakebed_delta::{Vacuum, VacuumScope};
+use lakebed_storage::Listed;
+use std::time::Duration;
+
+/// Objects removed by one request, where a store removes several at once.
+const REMOVED_AT_ONCE: usize = 1_000;
+
+/// What a vacuum removed, or would remove.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Vacuumed {
+    /// The files, relative to the table's root, in the order of their names.
+    pub files: Vec<String>,
+    /// Their size together, in bytes.
+    pub size_bytes: u64,
+}
+
+impl Table {
+    /// Removes the files below the table's root that neither the newest version nor one younger than the retention needs
+    /// (Delta). `retain` replaces `delta.deletedFileRetentionDuration`; a shorter one is refused unless `allow_shorter`,
+    /// because it takes files from writers that are still at work. With `dry_run` it only says which.
+    ///
+    /// # Errors
+    /// The table is not a Delta table, the retention is too short, the table needs a writer that knows more, or the store
+    /// cannot be asked.
+    pub async fn vacuum(
+        &mut self,
+        retain: Option<Duration>,
+        allow_shorter: bool,
+        dry_run: bool,
+    ) -> Result<Vacuumed, TableError> {
+        self.delta_for_upkeep("files that a Delta vacuum would know", "clean it up with a Lance client")?;
+        let retain_ms = retain.map(|retain| i64::try_from(retain.as_millis()).unwrap_or(i64::MAX));
+        let scope = VacuumScope { retain_ms, allow_shorter };
+        // First the files, then the version: what is committed in between is young, or named.
+        let listed = list_all(&**self.store(), "", None).await?;
+        let mut doomed = self.unneeded(&listed, scope).await?;
+        if !dry_run {
+            // A version that brought an old file back in between keeps it.
+            let again = self.unneeded(&doomed, scope).await?;
+            doomed = again;
+            for some in doomed.chunks(REMOVED_AT_ONCE) {
+                let names: Vec<String> = some.iter().map(|entry| entry.name.clone()).collect();
+                self.store().delete_all(&names).await?;
+            }
+        }
+        Ok(Vacuumed {
+            size_bytes: doomed.iter().map(|entry| entry.size_bytes).sum(),
+            files: doomed.into_iter().map(|entry| entry.name).collect(),
+        })
+    }
+
+    /// Those of the files that the newest version, looked up now, lets go.
+    async fn unneeded(&mut self, listed: &[Listed], scope: VacuumScope) -> Result<Vec<Listed>, TableError> {
+        self.refresh().await?;
+        let Snapshot::Delta(held) = &self.snapshot else { return Ok(Vec::new()) };
+        let vacuum =
+            Vacuum::new(&held.snapshot, scope, self.now_ms()).map_err(|source| delta_error(&**self.store(), source))?;
+        Ok(listed.iter().filter(|entry| vacuum.removes(&entry.name, entry.modified_ms)).cloned().collect())
+    }
+}
