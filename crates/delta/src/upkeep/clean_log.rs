@@ -95,13 +95,16 @@ fn cut<'a>(
     let protected = protected_below(newest);
     let commits = commit_times(objects);
     let times = lifted(&commits);
-    let young = youngest_expiring(objects, &times, expired_ms);
+    let first_young = first_young(&times, expired_ms);
+    let first_fresh = first_fresh(objects, expired_ms);
     listing.checkpoints().iter().find(|checkpoint| {
         let at = checkpoint.version;
         at <= newest.version()
             && at > Version::new(0)
             && protected.is_none_or(|protected| at >= protected)
-            && young.is_none_or(|young| at <= young)
+            // What stood when the retention began must stay: the newest version of that time, which this one is not above.
+            && first_young.is_none_or(|young| at < young)
+            && first_fresh.is_none_or(|fresh| at <= fresh)
             // Where the time of the first kept commit was lifted above its predecessor's, the predecessor is its anchor.
             && commits.get(&at) == times.get(&at)
             && objects.iter().any(|(name, _)| version_of(&LogName::parse(name)).is_some_and(|version| version < at))
@@ -137,24 +140,19 @@ fn lifted(commits: &BTreeMap<Version, i64>) -> BTreeMap<Version, i64> {
     times
 }
 
-/// The lowest version of which a commit, checkpoint or checksum is not expired.
-fn youngest_expiring(
-    objects: &[(&str, &LogObject)],
-    times: &BTreeMap<Version, i64>,
-    expired_ms: i64,
-) -> Option<Version> {
-    let young = |(name, object): &(&str, &LogObject)| {
-        let parsed = LogName::parse(name);
-        let version = version_of(&parsed).filter(|_| counts(&parsed))?;
-        let lifted = if let LogName::Commit(version) = parsed { times.get(&version) } else { None };
-        (lifted.copied().unwrap_or(object.modified_ms) > expired_ms).then_some(version)
-    };
-    objects.iter().filter_map(young).min()
+/// The lowest version whose commit is within the retention.
+fn first_young(times: &BTreeMap<Version, i64>, expired_ms: i64) -> Option<Version> {
+    times.iter().find(|(_, ms)| **ms > expired_ms).map(|(version, _)| *version)
 }
 
-/// Whether an object that is too young keeps everything above it.
-const fn counts(name: &LogName) -> bool {
-    matches!(name, LogName::Commit(_) | LogName::Checkpoint(_) | LogName::Checksum(_))
+/// The lowest version of which a checkpoint or checksum file was written within the retention.
+fn first_fresh(objects: &[(&str, &LogObject)], expired_ms: i64) -> Option<Version> {
+    let fresh = |(name, object): &(&str, &LogObject)| {
+        let parsed = LogName::parse(name);
+        let counts = matches!(parsed, LogName::Checkpoint(_) | LogName::Checksum(_));
+        version_of(&parsed).filter(|_| counts && object.modified_ms > expired_ms)
+    };
+    objects.iter().filter_map(fresh).min()
 }
 
 /// The version by which an object goes or stays.

@@ -76,6 +76,10 @@ async fn delta(store: &Arc<dyn Store>) -> Log {
         let Some(number) = listed.name.strip_prefix("_delta_log/").and_then(|name| name.strip_suffix(".json")) else {
             continue;
         };
+        // Checkpoints and compacted logs may be JSON too.
+        if number.len() != 20 {
+            continue;
+        }
         let bytes = store.get(&listed.name).await.unwrap().unwrap();
         state.id.clear();
         for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {

@@ -3,11 +3,14 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, like the tests")]
 
 mod conformance;
+mod checkpoints;
+mod cleanup;
 mod dropped;
 mod field_cases;
 mod isolation;
 mod lance_names;
 mod lance_rows;
+mod local;
 mod log;
 mod mortal;
 mod partitions;
@@ -15,7 +18,11 @@ mod prepared;
 mod races;
 mod refused;
 mod requests;
+mod restore;
 mod rows;
 mod stores;
+mod streaming;
 mod support;
+mod time_travel;
 mod upkeep;
+mod vacuum;

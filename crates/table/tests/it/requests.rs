@@ -247,7 +247,7 @@ async fn reading_writes_nothing() {
         let mut table = opened(&store).await;
         let now_ms = table.snapshot().summary().unwrap().timestamp_ms.unwrap();
         table.refresh().await.unwrap();
-        for spec in [VersionSpec::Newest, VersionSpec::Number(2), VersionSpec::AtMs(now_ms + 60_000)] {
+        for spec in [VersionSpec::Newest, VersionSpec::Number(2), VersionSpec::UpToMs(now_ms + 60_000)] {
             table.at(spec).await.unwrap();
         }
         assert_eq!(table.history(None).await.unwrap().len(), 14);
