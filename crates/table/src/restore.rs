@@ -4,7 +4,7 @@ use crate::create::fresh_id;
 use crate::load::list_all;
 use crate::snapshot::{DeltaVersion, Snapshot};
 use crate::{CommitOptions, Report, Table, TableError, VersionSpec};
-use lakebed_delta::Transaction;
+use lakebed_delta::{Transaction, Vouched};
 use lakebed_ops::{Restored, restore};
 use lakebed_transaction::{Outcome, TransactionId, Verdict};
 use serde_json::{Map, Value, json};
@@ -108,6 +108,9 @@ fn transaction(restored: Restored, to: VersionSpec, old: &DeltaVersion) -> Trans
     transaction.parameters = Map::from_iter([("version".to_owned(), version), ("timestamp".to_owned(), timestamp)]);
     transaction.metrics = restored.metrics;
     transaction.reads.whole_table = true;
+    // The rows stood in the table before, under the metadata that comes back with them; as in Spark, the files that come and go
+    // are the record of what changed.
+    transaction.vouched = Vouched { values: true, changes: true };
     transaction
 }
 

@@ -13,5 +13,6 @@ mod rebased;
 mod rules;
 mod statements;
 mod unanswered;
+mod upkeep;
 mod usage;
 mod values;

@@ -9,6 +9,9 @@ use crate::action::{Action, Add, Metadata, Protocol, Remove};
 use crate::schema::{ColumnMapping, StructType};
 use std::collections::BTreeSet;
 
+/// The operation that brings files of an old version back.
+const RESTORE: &str = "RESTORE";
+
 pub(super) fn check(pending: &Pending) -> Result<(), DeltaError> {
     let transaction = &pending.transaction;
     if transaction.id.as_str().is_empty() {
@@ -29,7 +32,7 @@ pub(super) fn check(pending: &Pending) -> Result<(), DeltaError> {
     if row_tracking::numbers(protocol, metadata) {
         row_tracking::check(&transaction.actions)?;
     }
-    check_files(&transaction.actions, &FileRules::of(protocol, metadata, &schema)?)
+    check_files(&transaction.actions, &FileRules::of(protocol, metadata, &schema, transaction.operation == RESTORE)?)
 }
 
 fn invalid(problem: impl Into<String>, advice: impl Into<String>) -> DeltaError {
@@ -146,7 +149,7 @@ struct FileRules {
 }
 
 impl FileRules {
-    fn of(protocol: &Protocol, metadata: &Metadata, schema: &StructType) -> Result<Self, DeltaError> {
+    fn of(protocol: &Protocol, metadata: &Metadata, schema: &StructType, restores: bool) -> Result<Self, DeltaError> {
         let mapping = if protocol.supports("columnMapping") {
             ColumnMapping::parse(metadata.configuration.get("delta.columnMapping.mode"))?
         } else {
@@ -157,7 +160,8 @@ impl FileRules {
         };
         Ok(Self {
             append_only: protocol.supports("appendOnly") && metadata.flag("delta.appendOnly"),
-            vectors: protocol.supports("deletionVectors") && metadata.flag("delta.enableDeletionVectors"),
+            // What a restore brings back was written when they were allowed.
+            vectors: protocol.supports("deletionVectors") && (restores || metadata.flag("delta.enableDeletionVectors")),
             partition_keys: metadata.partition_columns.iter().map(physical).collect(),
         })
     }
