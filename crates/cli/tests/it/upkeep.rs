@@ -1,6 +1,6 @@
 //! Checkpoints, compacted logs, cleanups and restore, as typed.
 
-use crate::common::{Lakebed, trips};
+use crate::common::trips;
 use serde_json::{Value, json};
 
 #[test]

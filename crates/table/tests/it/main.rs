@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, like the tests")]
 
-mod conformance;
 mod checkpoints;
 mod cleanup;
+mod conformance;
 mod dropped;
 mod field_cases;
 mod isolation;
