@@ -192,6 +192,8 @@ pub(crate) enum Command {
     Scan(ScanArgs),
     /// List the versions, newest first.
     History(HistoryArgs),
+    /// Read the rows that came and went between two versions.
+    Changes(ChangesArgs),
     /// Print the rule table of a policy, or list the policies.
     Rules(RulesArgs),
     /// Judge one transaction against landed ones, without touching a table.
@@ -336,6 +338,17 @@ pub(crate) struct ScanArgs {
     /// Write the rows to a .csv, .jsonl or .parquet file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChangesArgs {
+    pub(crate) table: String,
+    /// Where to begin, as a version or a time; its own changes are left out.
+    #[arg(long, value_name = "VERSION|TIME", allow_hyphen_values = true)]
+    pub(crate) from: String,
+    /// Where to end, as a version or a time; its own changes are part of it. By default the newest version.
+    #[arg(long, value_name = "VERSION|TIME", allow_hyphen_values = true)]
+    pub(crate) to: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -28,6 +28,20 @@ impl JsonArray {
         Ok(())
     }
 
+    /// Objects that each hold a row under `row`, behind what stands in `head`: the fields of a JSON object, without braces.
+    pub(crate) fn push_within(&mut self, head: &str, batch: &RecordBatch) -> Result<(), CliError> {
+        for row in 0..batch.num_rows() {
+            self.text.push(if self.rows == 0 { '[' } else { ',' });
+            self.text.push('{');
+            self.text.push_str(head);
+            self.text.push_str(",\"row\":");
+            write_json_row(batch, row, &mut self.text)?;
+            self.text.push('}');
+            self.rows += 1;
+        }
+        Ok(())
+    }
+
     /// Writes the document, which is held back until here: an error in the last file must not leave half of one behind.
     pub(crate) fn finish(mut self) -> Result<(), CliError> {
         self.text.push_str(if self.rows == 0 { "[]\n" } else { "]\n" });

@@ -5,6 +5,7 @@
 //! facade's business; a plan that is never committed leaves files that no version names.
 
 mod append;
+mod changes;
 mod create;
 mod delete;
 pub mod delta;
@@ -19,6 +20,7 @@ mod tracking;
 mod view;
 
 pub use append::{Batches, OverwriteScope, append, candidates, delete, overwrite};
+pub use changes::{Change, Changes};
 pub use create::{TableDefinition, delta_definition};
 pub use error::OpsError;
 pub use plan::{NewFile, Plan};

@@ -19,6 +19,7 @@
 //! # }
 //! ```
 
+mod changes;
 mod clock;
 mod commit;
 mod create;
@@ -44,10 +45,11 @@ mod table;
 mod time_travel;
 mod upkeep;
 
+pub use changes::{ChangedRows, Changes};
 pub use create::NewTable;
 pub use delta_rows::Scope;
 pub use error::TableError;
-pub use lakebed_ops::{Batches, ROW_COMMIT_VERSION, ROW_ID};
+pub use lakebed_ops::{Batches, Change, ROW_COMMIT_VERSION, ROW_ID};
 pub use options::{CommitOptions, OpenOptions, TableFormat, VersionSpec};
 pub use prepared::{Prepared, PreparedDelta, parse_prepared_delta};
 pub use report::Report;

@@ -2,6 +2,7 @@
 
 mod append;
 mod bench;
+mod changes;
 mod commit;
 mod create;
 mod delete;
@@ -49,6 +50,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, CliError> {
         Command::Show(args) => show::run(args, global).await,
         Command::Scan(args) => scan::run(args, global).await,
         Command::History(args) => history::run(args, global).await,
+        Command::Changes(args) => changes::run(args, global).await,
         Command::Rules(args) => rules::run(&args, global.json),
         Command::Explain(args) => explain::run(args, global.json).await,
         Command::Bench(args) => bench::run(args, global).await,
@@ -92,6 +94,17 @@ async fn at(table: &Table, args: &VersionArgs) -> Result<Snapshot, CliError> {
         output::note(&format!("as of {}: version {}", clock::utc(ms), snapshot.version()));
     }
     Ok(snapshot)
+}
+
+/// A version by its number, or by a time.
+fn point(text: &str) -> Result<VersionSpec, CliError> {
+    if text.bytes().all(|byte| byte.is_ascii_digit())
+        && let Ok(number) = text.parse()
+    {
+        return Ok(VersionSpec::Number(number));
+    }
+    let micros = parse_time(text, clock::now_micros(), &TimeZone::system())?;
+    Ok(VersionSpec::AtMs(micros.div_euclid(1_000)))
 }
 
 /// Prints the answer of a committing command, then waits for the work that follows the commit.

@@ -212,3 +212,21 @@ fn a_lance_table_is_created_and_configured() {
         assert!(told.contains("lance-data"), "{args:?}: {told}");
     }
 }
+
+#[test]
+fn changes_tell_what_came_and_went_between_two_versions() {
+    let lakebed = trips();
+    lakebed.ok(&["delete", "trips", "--where", "city = 'Oslo'"]);
+    let since = lakebed.json(&["changes", "trips", "--from", "1", "--to", "2"]);
+    assert_eq!(since[0]["row"], rows(&lakebed, &["--version", "1", "--where", "city = 'Oslo'"])[0]);
+    let all = lakebed.json(&["changes", "trips", "--from", "0", "--to", "2"]);
+    let kinds: Vec<_> = all.as_array().unwrap().iter().map(|row| (&row["version"], &row["change"])).collect();
+    let (one, two, insert, delete) = (json!(1), json!(2), json!("insert"), json!("delete"));
+    assert_eq!(kinds, [(&one, &insert), (&one, &insert), (&one, &insert), (&two, &delete)]);
+    assert_eq!(lakebed.json(&["changes", "trips", "--from", "2", "--to", "2"]), json!([]));
+    assert!(lakebed.ok(&["changes", "trips", "--from", "1"]).stdout.contains("1 changed row"));
+    let refused = lakebed.fails(1, &["changes", "trips", "--from", "2", "--to", "1"]);
+    assert!(refused.contains("older version first"), "{refused}");
+    let refused = lakebed.fails(1, &["changes", "trips", "--from", "0", "--to", "7"]);
+    assert!(refused.contains("version 7"), "{refused}");
+}

@@ -37,6 +37,8 @@ pub struct ReadOptions {
     pub partition: Vec<(Arc<str>, Scalar)>,
     /// Physical rows that are deleted.
     pub deleted: Option<RowSet>,
+    /// Only the rows at these physical positions; those that are deleted are left out all the same.
+    pub only: Option<RowSet>,
     /// Only rows for which this is TRUE; it may name any of `columns`.
     pub filter: Option<Expr>,
     /// Whether each batch tells the physical positions of its rows.
@@ -57,6 +59,7 @@ impl ReadOptions {
             columns: columns.to_vec(),
             partition: Vec::new(),
             deleted: None,
+            only: None,
             filter: None,
             with_positions: false,
             batch_rows: 8_192,
@@ -76,6 +79,13 @@ impl ReadOptions {
     #[must_use]
     pub fn with_deleted(mut self, deleted: Option<RowSet>) -> Self {
         self.deleted = deleted;
+        self
+    }
+
+    /// These options for the rows at these physical positions alone.
+    #[must_use]
+    pub fn with_only(mut self, only: Option<RowSet>) -> Self {
+        self.only = only;
         self
     }
 
@@ -175,7 +185,10 @@ pub async fn read_parquet(store: &Arc<dyn Store>, path: &str, options: ReadOptio
     };
     let roots = metadata.schema().fields().iter().enumerate().filter(|(_, field)| is_wanted(field));
     let mask = ProjectionMask::roots(metadata.parquet_schema(), roots.map(|(at, _)| at));
-    let positions = Positions::new(num_rows, options.deleted.as_ref());
+    let positions = match &options.only {
+        None => Positions::new(num_rows, options.deleted.as_ref()),
+        Some(only) => Positions::only(num_rows, only, options.deleted.as_ref()),
+    };
     let mut builder = ParquetPushDecoderBuilder::new_with_metadata(metadata)
         .with_projection(mask)
         .with_batch_size(options.batch_rows.max(1));

@@ -32,6 +32,20 @@ impl Positions {
         Self { live, at: 0, all_live, num_rows }
     }
 
+    /// Some of the rows of a file that has `num_rows`, without the deleted ones.
+    #[must_use]
+    pub(super) fn only(num_rows: u64, only: &RowSet, deleted: Option<&RowSet>) -> Self {
+        let mut live: Vec<std::ops::Range<u64>> = Vec::new();
+        let is_live = |row: &u64| deleted.is_none_or(|deleted| !deleted.contains(*row));
+        for row in only.iter().take_while(|row| *row < num_rows).filter(is_live) {
+            match live.last_mut() {
+                Some(last) if last.end == row => last.end = row + 1,
+                Some(_) | None => live.push(row..row + 1),
+            }
+        }
+        Self { live, at: 0, all_live: false, num_rows }
+    }
+
     /// The next `count` positions, fewer at the end.
     pub(super) fn take(&mut self, count: usize) -> Vec<u64> {
         let mut out = Vec::with_capacity(count);

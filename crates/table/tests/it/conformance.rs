@@ -4,6 +4,7 @@
 
 mod answers;
 mod cells;
+mod changes;
 mod spark;
 
 use lakebed_storage::{Durability, LocalStore, Store, StoreOptions};

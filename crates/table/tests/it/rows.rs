@@ -5,11 +5,14 @@ use crate::support::{
     BOTH, add, batch, batch_of, columns, committed, created, ids, isolated, once, opened, place, set, sound, source,
     three_rows,
 };
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use lakebed_storage::Store;
 use lakebed_table::{
-    CommitOptions, NewTable, OpenOptions, ScanRequest, Scope, Snapshot, Table, TableError, TableFormat, VersionSpec,
+    Change, CommitOptions, NewTable, OpenOptions, ScanRequest, Scope, Snapshot, Table, TableError, TableFormat,
+    VersionSpec,
 };
 use lakebed_transaction::{Outcome, Verdict};
 use std::collections::BTreeMap;
@@ -285,4 +288,41 @@ async fn a_table_made_anew_in_the_same_place_starts_afresh() {
             assert!(old.version() > fresh.version());
         }
     }
+}
+
+async fn changed(table: &Table, from: u64, to: VersionSpec) -> Vec<(u64, Change, Vec<i64>)> {
+    let mut changes = table.changes(VersionSpec::Number(from), to).await.unwrap();
+    let mut all = Vec::new();
+    while let Some(changed) = changes.next().await.unwrap() {
+        let ids = changed.batch.column_by_name("id").unwrap().as_primitive::<Int64Type>().values().to_vec();
+        all.push((changed.version.get(), changed.change, ids));
+    }
+    all
+}
+
+#[tokio::test]
+async fn changes_are_the_rows_that_came_and_went_and_no_copied_ones() {
+    let (store, mut table) = three_rows(Delta).await;
+    committed(&table.delete("id = 2", &once()).await.unwrap());
+    let range = Scope::Where("id >= 3".to_owned());
+    committed(&table.overwrite(source(batch(&[3, 4])), &range, &once()).await.unwrap());
+    committed(&set(&mut table, "k", "v", &once()).await);
+    committed(&add(&mut table, &[9]).await);
+    let all = [
+        (1, Change::Insert, vec![1, 2, 3]),
+        (2, Change::Delete, vec![2]),
+        (3, Change::Insert, vec![4]),
+        (5, Change::Insert, vec![9]),
+    ];
+    assert_eq!(changed(&table, 0, VersionSpec::Newest).await, all);
+    assert_eq!(changed(&opened(&store).await, 1, VersionSpec::Number(3)).await, all[1..3]);
+    assert_eq!(changed(&table, 5, VersionSpec::Number(5)).await, []);
+    let error = table.changes(VersionSpec::Number(3), VersionSpec::Number(2)).await.unwrap_err().to_string();
+    assert!(error.contains("version 3") && error.contains("version 2"), "{error}");
+    // A version whose commit a cleanup took: what it changed is gone, whatever checkpoint stands in for its state.
+    table.checkpoint().await.unwrap();
+    store.delete("_delta_log/00000000000000000003.json").await.unwrap();
+    let error = table.changes(VersionSpec::Number(2), VersionSpec::Newest).await.unwrap().next().await.unwrap_err();
+    assert!(error.to_string().contains("version 3 is not there any more"), "{error}");
+    assert_eq!(changed(&table, 5, VersionSpec::Newest).await, []);
 }

@@ -13,14 +13,14 @@ use std::time::{Duration, UNIX_EPOCH};
 const REFUSED: &[(&str, &str)] = &[("variant_shredded", "variantShredding")];
 
 /// A table with Spark's answers, in a copy of its own where it needs one.
-struct Case {
-    name: String,
-    root: PathBuf,
-    expected: Value,
+pub(super) struct Case {
+    pub(super) name: String,
+    pub(super) root: PathBuf,
+    pub(super) expected: Value,
     _copy: Option<tempfile::TempDir>,
 }
 
-fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     let Some(root) = folder("delta-spark") else { return Vec::new() };
     rows_of(&root.join("INVENTORY.tsv")).into_iter().map(|row| case(&root, &row[0])).collect()
 }
@@ -65,7 +65,8 @@ async fn scanned(table: &Table, snapshot: &Snapshot, request: &ScanRequest) -> R
     Ok(rows)
 }
 
-fn spelled(rows: &[Value], columns: &[Column], padded: &[String]) -> Vec<String> {
+/// Rows in JSON, each in one spelling, sorted.
+pub(super) fn columns_spelled(rows: &[Value], columns: &[Column], padded: &[String]) -> Vec<String> {
     let mut all: Vec<_> = rows.iter().map(|row| cells::spelled(row, columns, padded)).collect();
     all.sort();
     all
@@ -93,7 +94,7 @@ async fn differences(
     }
     let ours = ours?;
     if let Some(rows) = theirs["rows"].as_array() {
-        let (ours, theirs) = (spelled(&ours, &columns, &padded), spelled(rows, &columns, &padded));
+        let (ours, theirs) = (columns_spelled(&ours, &columns, &padded), columns_spelled(rows, &columns, &padded));
         if ours != theirs {
             wrong.push(format!("version {number}: ours {ours:#?}, Spark's {theirs:#?}"));
         }
@@ -110,8 +111,8 @@ async fn differences(
             columns.iter().cloned().chain(more).collect::<Vec<_>>()
         };
         let ours = scanned(table, &snapshot, &request).await?;
-        let ours = spelled(&ours, &tracked(ROW_ID, ROW_COMMIT_VERSION), &padded);
-        let theirs = spelled(rows, &tracked("__row_id", "__row_commit_version"), &padded);
+        let ours = columns_spelled(&ours, &tracked(ROW_ID, ROW_COMMIT_VERSION), &padded);
+        let theirs = columns_spelled(rows, &tracked("__row_id", "__row_commit_version"), &padded);
         let ours: Vec<_> = ours
             .iter()
             .map(|row| row.replace(ROW_ID, "__row_id").replace(ROW_COMMIT_VERSION, "__row_commit_version"))
