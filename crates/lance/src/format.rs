@@ -161,7 +161,8 @@ impl Format for LanceFormat {
             now_ms: now_ms.max(floor.map_or(0, |ms| ms.saturating_add(1))),
         })?;
         file.transaction = Some(message.clone()).filter(|message| message.len() <= INLINE_TRANSACTION_BYTES_MAX);
-        let entry = encode(file)?;
+        let entry = encode(&mut file)?;
+        pending.built = Some((entry.clone(), Arc::new(Snapshot::from_file(&format!("version {at}"), file)?)));
         if !pending.rendered.contains(&message) {
             pending.rendered.push(message.clone());
         }

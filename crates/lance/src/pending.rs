@@ -77,6 +77,8 @@ pub struct Pending {
     pub(crate) facts: LanceFacts,
     pub(crate) marked: BTreeMap<u64, Marked>,
     pub(crate) rendered: Vec<Bytes>,
+    /// The last entry that was made of it, and the version that stands in it.
+    pub(crate) built: Option<(Bytes, Arc<Snapshot>)>,
     random: u64,
 }
 
@@ -158,6 +160,7 @@ impl Pending {
             facts: LanceFacts::default(),
             marked: BTreeMap::new(),
             rendered,
+            built: None,
             random,
         };
         pending.capture();
@@ -202,6 +205,13 @@ impl Pending {
     #[must_use]
     pub const fn facts(&self) -> &LanceFacts {
         &self.facts
+    }
+
+    /// The version in an entry, where that is the last one made of this transaction: what decoding the bytes would give,
+    /// without the work.
+    #[must_use]
+    pub fn built(&self, entry: &Bytes) -> Option<&Arc<Snapshot>> {
+        self.built.as_ref().filter(|(bytes, _)| bytes == entry).map(|(_, snapshot)| snapshot)
     }
 
     /// Takes down what is judged later: the fragments that it changes, as they are in the version that it was built on.

@@ -22,7 +22,7 @@ pub(crate) enum Givers {
 }
 
 /// A commit that ended: the answer, and the entry if it landed.
-pub(crate) struct Ended {
+pub(crate) struct Ended<P> {
     pub(crate) outcome: Outcome,
     /// The bytes of our entry, after `Committed`.
     pub(crate) entry: Option<Bytes>,
@@ -30,6 +30,8 @@ pub(crate) struct Ended {
     pub(crate) followed: Vec<(Version, Bytes)>,
     /// When the commit began, so that its version is known to be the newest since then.
     pub(crate) asked_ms: u64,
+    /// The transaction as it stands after all its rebases.
+    pub(crate) pending: P,
 }
 
 impl Place {
@@ -41,7 +43,7 @@ impl Place {
         base: Option<(Version, u64)>,
         givers: Givers,
         options: &CommitOptions,
-    ) -> Result<Ended, TableError> {
+    ) -> Result<Ended<F::Pending>, TableError> {
         let turn = tokio::time::timeout(TURN_WAIT.min(options.timeout), self.shared.turn.lock()).await.ok();
         let (base, base_known_ms) = base.map_or((None, 0), |(version, known_ms)| (Some(version), known_ms));
         let trust_ms = u64::try_from(options.trust.as_millis()).unwrap_or(u64::MAX);
@@ -87,7 +89,8 @@ impl Place {
             }
         };
         let followed = commit.followed().to_vec();
-        Ok(Ended { outcome, entry, followed, asked_ms })
+        let (_, pending) = commit.into_parts();
+        Ok(Ended { outcome, entry, followed, asked_ms, pending })
     }
 
     /// Since when the version after `base` is known to be free: from the caller, or from what the neighbours saw when

@@ -6,7 +6,6 @@ use crate::history::POLICY_KEY;
 use crate::load::lance::{format_error, load_version};
 use crate::snapshot::{LanceVersion, Snapshot};
 use crate::{CommitOptions, Report, Table, TableError, migrate, policy};
-use bytes::Bytes;
 use lakebed_lance::proto::table::{DataFragment, Transaction as Message};
 use lakebed_lance::transaction::{Head, MapChange, MapChanges, append, delete, update_config};
 use lakebed_lance::{LanceFormat, Pending, deletion};
@@ -182,17 +181,25 @@ impl Table {
         let base = held.snapshot.version();
         let ended = place.run(format, pending, Some((base, self.known_ms(base))), givers, commit).await?;
         if let (Outcome::Committed { version, .. }, Some(entry)) = (&ended.outcome, &ended.entry) {
-            self.take_lance(held, *version, entry, ended.asked_ms);
+            let built = ended.pending.built(entry).cloned();
+            let opened = built.or_else(|| {
+                let opened = lakebed_lance::Snapshot::open(&format!("version {version}"), entry);
+                opened.ok().map(Arc::new)
+            });
+            self.take_lance(held, *version, opened, ended.asked_ms);
         }
         Ok(Report::of(ended.outcome, id))
     }
 
     /// Moves the handle to the version that ours created.
-    fn take_lance(&mut self, held: &LanceVersion, version: Version, entry: &Bytes, asked_ms: u64) {
-        if let Ok(snapshot) = lakebed_lance::Snapshot::open(&format!("version {version}"), entry)
-            && snapshot.version() == version
-        {
-            let snapshot = Arc::new(snapshot);
+    fn take_lance(
+        &mut self,
+        held: &LanceVersion,
+        version: Version,
+        opened: Option<Arc<lakebed_lance::Snapshot>>,
+        asked_ms: u64,
+    ) {
+        if let Some(snapshot) = opened.filter(|snapshot| snapshot.version() == version) {
             self.snapshot = Snapshot::Lance(LanceVersion { snapshot, scheme: held.scheme, migrating: false });
             self.asked_ms = asked_ms;
         }

@@ -115,8 +115,10 @@ impl Draft {
         fragments::check(manifest)?;
         fragments::raise_max_id(manifest)?;
         flags::recompute(manifest)?;
-        let ids = self.fragment_ids();
-        self.unknown.fragments.retain(|id, _| ids.contains(id));
+        if !self.unknown.fragments.is_empty() {
+            let ids = self.fragment_ids();
+            self.unknown.fragments.retain(|id, _| ids.contains(id));
+        }
         let kept: BTreeSet<_> =
             self.indices.iter().filter_map(|entry| entry.uuid.as_ref()).map(|id| &id.uuid).collect();
         self.unknown.indices.retain(|id, _| kept.contains(id));

@@ -16,8 +16,8 @@ const FOOTER_VERSION: (i16, i16) = (0, 2);
 ///
 /// # Errors
 /// A message is longer than its length prefix can say.
-pub fn encode(file: ManifestFile) -> Result<Bytes, LanceError> {
-    let ManifestFile { mut manifest, indices, transaction, unknown } = file;
+pub fn encode(file: &mut ManifestFile) -> Result<Bytes, LanceError> {
+    let ManifestFile { manifest, indices, transaction, unknown } = file;
     let mut out = BytesMut::new();
     manifest.index_section = None;
     manifest.transaction_section = None;
@@ -25,26 +25,27 @@ pub fn encode(file: ManifestFile) -> Result<Bytes, LanceError> {
     if !indices.is_empty() {
         manifest.index_section = Some(out.len() as u64);
         if unknown.indices.is_empty() {
-            let section = IndexSection { indices };
-            put_length(&mut out, section.encoded_len())?;
-            put_message(&mut out, &section)?;
+            let section = IndexSection { indices: std::mem::take(indices) };
+            let put = put_length(&mut out, section.encoded_len()).and_then(|()| put_message(&mut out, &section));
+            *indices = section.indices;
+            put?;
         } else {
-            let section = index_section(&indices, &unknown)?;
+            let section = index_section(indices, unknown)?;
             put_length(&mut out, section.len())?;
             out.put_slice(&section);
         }
     }
-    if let Some(message) = transaction.filter(|message| message.len() <= INLINE_TRANSACTION_BYTES_MAX) {
+    if let Some(message) = transaction.as_ref().filter(|message| message.len() <= INLINE_TRANSACTION_BYTES_MAX) {
         manifest.transaction_section = Some(out.len() as u64);
         put_length(&mut out, message.len())?;
-        out.put_slice(&message);
+        out.put_slice(message);
     }
     let position = i64::try_from(out.len()).map_err(|_| too_large())?;
     if unknown.is_empty() {
         put_length(&mut out, manifest.encoded_len())?;
-        put_message(&mut out, &manifest)?;
+        put_message(&mut out, manifest)?;
     } else {
-        let message = with_unknown(manifest, &unknown)?;
+        let message = with_unknown(manifest, unknown)?;
         put_length(&mut out, message.len())?;
         out.put_slice(&message);
     }
@@ -57,16 +58,18 @@ pub fn encode(file: ManifestFile) -> Result<Bytes, LanceError> {
 }
 
 /// The manifest with fields that the schemas do not list put behind those that they do.
-fn with_unknown(mut manifest: Manifest, unknown: &super::UnknownFields) -> Result<BytesMut, LanceError> {
-    let fragments = std::mem::take(&mut manifest.fragments);
+fn with_unknown(manifest: &mut Manifest, unknown: &super::UnknownFields) -> Result<BytesMut, LanceError> {
     let mut message = BytesMut::with_capacity(manifest.encoded_len());
-    put_message(&mut message, &manifest)?;
-    for fragment in fragments {
+    let fragments = std::mem::take(&mut manifest.fragments);
+    let put = put_message(&mut message, manifest);
+    manifest.fragments = fragments;
+    put?;
+    for fragment in &manifest.fragments {
         let extra = unknown.fragments.get(&fragment.id);
         let bytes = fragment.encoded_len().saturating_add(extra.map_or(0, Bytes::len));
         encode_key(FRAGMENTS_FIELD, WireType::LengthDelimited, &mut message);
         encode_varint(bytes as u64, &mut message);
-        put_message(&mut message, &fragment)?;
+        put_message(&mut message, fragment)?;
         message.put_slice(extra.map_or(&[], |extra| extra));
     }
     message.put_slice(&unknown.manifest);

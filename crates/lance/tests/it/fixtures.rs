@@ -113,7 +113,7 @@ fn manifests_come_back_byte_for_byte() {
         let bytes = read(path);
         let file = decode("test", &bytes).unwrap();
         assert!(file.unknown.is_empty(), "pylance writes nothing that the schemas do not list");
-        let again = encode(file.clone()).unwrap();
+        let again = encode(&mut file.clone()).unwrap();
         assert_eq!(decode("test", &again).unwrap(), file, "{}", path.display());
         // Clients write maps in any order, we in the order of keys.
         if file.manifest.config.len() < 2 {

@@ -74,6 +74,10 @@ impl Store {
                 Step::Done(outcome) => break outcome,
             }
         };
+        if let (Ok(Outcome::Committed { .. }), Some(entry)) = (&outcome, commit.offered()) {
+            let built = commit.pending().built(entry).expect("the entry that landed was made last");
+            assert_eq!(**built, Snapshot::open("ours", entry).unwrap(), "what was built is what a reader finds");
+        }
         for name in commit.leftovers(&outcome) {
             self.objects.remove(&name);
         }

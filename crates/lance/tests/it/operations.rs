@@ -149,7 +149,7 @@ fn unknown_fields_of_index_entries_outlive_a_commit() {
     let mut file = with_entries(&base, vec![entry(1), entry(2)]);
     // Field 900 as a varint.
     file.unknown.indices.insert(vec![2; 16].into(), Bytes::from_static(&[0xa0, 0x38, 0x05]));
-    let opened = Arc::new(Snapshot::open("test", &encode(file.clone()).unwrap()).unwrap());
+    let opened = Arc::new(Snapshot::open("test", &encode(&mut file.clone()).unwrap()).unwrap());
     assert_eq!(opened.unknown_fields(), &file.unknown);
     let next = after(&opened, 2, Operation::Append(Default::default())).unwrap();
     assert_eq!(next.unknown_fields(), &file.unknown);
@@ -173,7 +173,7 @@ fn a_message_that_says_more_than_we_know_is_told_from_one_that_does_not() {
 #[test]
 fn the_positions_of_sections_lead_to_them() {
     let base = table(true);
-    let rendered_twice: Vec<Bytes> = (0..2).map(|_| encode(with_entries(&base, Vec::new())).unwrap()).collect();
+    let rendered_twice: Vec<Bytes> = (0..2).map(|_| encode(&mut with_entries(&base, Vec::new())).unwrap()).collect();
     assert_eq!(rendered_twice[0], rendered_twice[1]);
     let file = decode("test", &rendered_twice[0]).unwrap();
     assert_eq!((file.manifest.index_section, file.manifest.transaction_section), (None, None));

@@ -316,13 +316,13 @@ fn a_transaction_in_its_own_file_is_asked_for() {
     let mut table = Table::new();
     let mut other = table.delete(2, &[1]);
     let landed = table.commit(&mut other);
-    let file = lakebed_lance::manifest::ManifestFile {
+    let mut file = lakebed_lance::manifest::ManifestFile {
         manifest: landed.snapshot().manifest().clone(),
         indices: Vec::new(),
         transaction: None,
         unknown: Default::default(),
     };
-    let bytes = lakebed_lance::manifest::encode(file).unwrap();
+    let bytes = lakebed_lance::manifest::encode(&mut file).unwrap();
     let at = Version::new(2);
     let Parsed::Needs(names) = FORMAT().parse(at, &bytes, &Fetched::default()).unwrap() else { panic!("not inline") };
     let [name] = names.as_slice() else { panic!("one file") };

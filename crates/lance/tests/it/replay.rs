@@ -4,7 +4,7 @@ use crate::common::{conformance, data_file, folders, head, manifests, read};
 use bytes::Bytes;
 use lakebed_commit::Format;
 use lakebed_lance::build::{Inputs, next};
-use lakebed_lance::manifest::encode;
+use lakebed_lance::manifest::{decode, encode};
 use lakebed_lance::proto::table::data_fragment::RowIdSequence;
 use lakebed_lance::proto::table::transaction::Operation;
 use lakebed_lance::proto::table::{DataFragment, Manifest};
@@ -42,7 +42,9 @@ fn replay(
     let mut file = next(&inputs).map_err(|error| error.to_string())?;
     file.manifest.timestamp = landed.manifest().timestamp;
     file.transaction = Some(transaction.encoded().clone());
-    encode(file).map_err(|error| error.to_string())
+    let bytes = encode(&mut file).map_err(|error| error.to_string())?;
+    assert_eq!(decode("ours", &bytes).unwrap(), file, "what was encoded is what a reader finds");
+    Ok(bytes)
 }
 
 /// The manifest with row ids unfolded: pylance packs ids that it completes anew, ours adds a segment.
@@ -281,7 +283,7 @@ fn unknown_fields_outlive_a_commit() {
     // Field 900 as a varint, and field 901 with two bytes.
     file.unknown.manifest = Bytes::from_static(&[0xa0, 0x38, 0x05]);
     file.unknown.fragments.insert(1, Bytes::from_static(&[0xaa, 0x38, 0x02, 0x68, 0x69]));
-    let bytes = encode(file.clone()).unwrap();
+    let bytes = encode(&mut file.clone()).unwrap();
     let opened = Snapshot::open("test", &bytes).unwrap();
     assert_eq!(opened.unknown_fields(), &file.unknown);
     let message = append(head(2, 1), vec![fragment("a.lance", 3)]);

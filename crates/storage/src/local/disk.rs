@@ -1,22 +1,14 @@
 //! The file work of [`super::LocalStore`], blocking.
 
 use super::Durability;
+use super::temporary::{TEMPORARY, Temporary};
 use crate::Listed;
 use bytes::Bytes;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-const TEMPORARY: &str = ".tmp-";
-
-/// A name of this process that no other one shares; random once, so that a temporary name costs a counter only.
-#[expect(clippy::disallowed_methods, reason = "this crate is the edge where names for temporary files are drawn")]
-static PROCESS: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().simple().to_string());
-static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// Ours, or one that `object_store` stages (`name#1`); either may be left behind by a crash.
 pub(super) fn is_temporary(file_name: &str) -> bool {
@@ -41,27 +33,48 @@ pub(super) enum Made {
 /// How long a create may take before its file's time is set anew.
 const PROMPT: Duration = Duration::from_secs(1);
 
+pub(super) fn create(path: &Path, bytes: &[u8], durability: Durability) -> Made {
+    match create_from(Temporary::to_link, path, bytes, durability) {
+        // Files without a name cannot be given one everywhere where they can be made (a network or a layered file system, a
+        // system without `/proc`). That one was refused for certain; one with a name may still do.
+        Tried { made: Made::NoLinks(_) | Made::Nothing(_), linked_unnamed: true } => {
+            create_from(Temporary::to_rename, path, bytes, durability).made
+        }
+        tried => tried.made,
+    }
+}
+
+/// How one way of creating ended, and whether it was a file without a name for which the link was tried.
+struct Tried {
+    made: Made,
+    linked_unnamed: bool,
+}
+
+/// Makes a temporary file beside the given path and fills it.
+type Begin<'a> = fn(&Path, Durability, &'a [u8]) -> io::Result<Temporary>;
+
 #[expect(
     clippy::disallowed_methods,
     reason = "a file's time must say when it appeared, not when its bytes were written"
 )]
-pub(super) fn create(path: &Path, bytes: &[u8], durability: Durability) -> Made {
+fn create_from<'a>(begin: Begin<'a>, path: &Path, bytes: &'a [u8], durability: Durability) -> Tried {
     let begun = Instant::now();
-    let temporary = match Temporary::write(path, durability, |file| file.write_all(bytes)) {
+    let unlinked_yet = |made| Tried { made, linked_unnamed: false };
+    let temporary = match begin(path, durability, bytes) {
         Ok(temporary) => temporary,
-        Err(error) => return Made::Nothing(error),
+        Err(error) => return unlinked_yet(Made::Nothing(error)),
     };
     if durability == Durability::Full {
         // Losing a race is common, and a look is a thousand times cheaper than making a file durable for nothing.
         if fs::symlink_metadata(path).is_ok() {
-            return Made::Exists;
+            return unlinked_yet(Made::Exists);
         }
         if let Err(error) = temporary.sync() {
-            return Made::Nothing(error);
+            return unlinked_yet(Made::Nothing(error));
         }
     }
-    if let Err(error) = fs::hard_link(&temporary.path, path) {
-        return unlinked(error);
+    if let Err(error) = temporary.link(path) {
+        return Tried { made: unlinked(error), linked_unnamed: temporary.is_unnamed() };
     }
     if begun.elapsed() > PROMPT {
         // The process may have slept between writing and linking. The order of two objects' times must be the order in
@@ -72,9 +85,9 @@ pub(super) fn create(path: &Path, bytes: &[u8], durability: Durability) -> Made 
     if durability == Durability::Full
         && let Err(error) = sync_parent(path)
     {
-        return Made::Unclear(error);
+        return unlinked_yet(Made::Unclear(error));
     }
-    Made::Created
+    unlinked_yet(Made::Created)
 }
 
 /// What a failed link says. Only what a local kernel answers before it acts counts as *certainly nothing*.
@@ -103,7 +116,7 @@ fn unlinked(error: io::Error) -> Made {
 }
 
 pub(super) fn put(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
-    Temporary::write(path, durability, |file| file.write_all(bytes))?.replace(path, durability)
+    Temporary::to_rename(path, durability, bytes)?.replace(path, durability)
 }
 
 /// `None` when there is no file to copy.
@@ -111,7 +124,8 @@ pub(super) fn copy(from: &Path, to: &Path, durability: Durability) -> io::Result
     let Some((mut source, _)) = open(from)? else {
         return Ok(None);
     };
-    let temporary = Temporary::write(to, durability, |file| io::copy(&mut source, file).map(|_| ()))?;
+    let mut temporary = Temporary::to_rename(to, durability, &[])?;
+    io::copy(&mut source, temporary.file())?;
     temporary.replace(to, durability).map(Some)
 }
 
@@ -209,74 +223,9 @@ fn open(path: &Path) -> io::Result<Option<(File, u64)>> {
     Ok(metadata.is_file().then_some((file, metadata.len())))
 }
 
-/// A file that is unlinked when dropped, whatever happened to it.
-struct Temporary {
-    path: PathBuf,
-    file: File,
-    keep: bool,
-}
-
-impl Temporary {
-    /// Makes and fills a temporary file beside `target`, and the folders above it where they are missing.
-    fn write(
-        target: &Path,
-        durability: Durability,
-        fill: impl FnOnce(&mut File) -> io::Result<()>,
-    ) -> io::Result<Self> {
-        let mut temporary = Self::open(target, durability)?;
-        fill(&mut temporary.file)?;
-        Ok(temporary)
-    }
-
-    fn open(target: &Path, durability: Durability) -> io::Result<Self> {
-        // A cleanup may remove a folder between its making and its use, and a forked process shares our names: try again, but not for ever.
-        const TRIES: u32 = 8;
-        let mut last = io::Error::other("no temporary file could be made");
-        for _ in 0..TRIES {
-            let path =
-                target.with_file_name(format!("{TEMPORARY}{}-{:x}", *PROCESS, NEXT.fetch_add(1, Ordering::Relaxed)));
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok(Self { path, file, keep: false }),
-                Err(error) if error.kind() == ErrorKind::NotFound => {
-                    make_folders(parent(target), durability)?;
-                    last = error;
-                }
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => last = error,
-                Err(error) => return Err(error),
-            }
-        }
-        Err(last)
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        self.file.sync_all()
-    }
-
-    fn replace(mut self, target: &Path, durability: Durability) -> io::Result<()> {
-        if durability == Durability::Full {
-            self.sync()?;
-        }
-        fs::rename(&self.path, target)?;
-        self.keep = true;
-        match durability {
-            Durability::Full => sync_parent(target),
-            Durability::None => Ok(()),
-        }
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if !self.keep {
-            // What is left behind is hidden from listings; there is nothing better to do here.
-            drop(fs::remove_file(&self.path));
-        }
-    }
-}
-
 /// Makes a folder and those above it. Durable: every folder whose entries may be new is fsynced, outermost first, also
 /// where somebody else made it a moment ago.
-fn make_folders(folder: &Path, durability: Durability) -> io::Result<()> {
+pub(super) fn make_folders(folder: &Path, durability: Durability) -> io::Result<()> {
     let missing: Vec<&Path> =
         folder.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.is_dir()).collect();
     for new in missing.into_iter().rev() {
@@ -292,17 +241,17 @@ fn make_folders(folder: &Path, durability: Durability) -> io::Result<()> {
     Ok(())
 }
 
-fn parent(path: &Path) -> &Path {
+pub(super) fn parent(path: &Path) -> &Path {
     path.parent().unwrap_or(path)
 }
 
 #[cfg(unix)]
-fn sync_parent(path: &Path) -> io::Result<()> {
+pub(super) fn sync_parent(path: &Path) -> io::Result<()> {
     File::open(parent(path))?.sync_all()
 }
 
 /// Elsewhere a folder cannot be opened as a file, and its entries are the file system's own business.
 #[cfg(not(unix))]
-fn sync_parent(_path: &Path) -> io::Result<()> {
+pub(super) fn sync_parent(_path: &Path) -> io::Result<()> {
     Ok(())
 }

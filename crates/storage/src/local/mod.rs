@@ -2,6 +2,7 @@
 
 mod disk;
 mod list;
+mod temporary;
 
 use crate::name::{check_folder, check_name};
 use crate::redact::Told;
@@ -57,9 +58,10 @@ impl fmt::Display for Durability {
 /// Files below one folder.
 ///
 /// # How a create works
-/// The bytes go to a temporary file `.tmp-…` in the object's own folder, which is fsynced, hard-linked to the object's name,
-/// made durable by an fsync of the folder, and unlinked. The link is what decides: the kernel lets one of many succeed, and
-/// nobody ever sees half an object. Folders are made when first needed and fsynced up to the first one that was there.
+/// The bytes go to a temporary file in the object's own folder, which is fsynced, hard-linked to the object's name, and made
+/// durable by an fsync of the folder. The link is what decides: the kernel lets one of many succeed, and nobody ever sees
+/// half an object. On Linux the temporary file has no name (`O_TMPFILE`) where the file system has such files; elsewhere it
+/// is called `.tmp-…` and unlinked at the end. Folders are made when first needed and fsynced up to the first one that was there.
 /// With [`Durability::None`] the fsyncs are left out. A file system without hard links is refused at the first create.
 ///
 /// If something fails after the link, the answer is [`Create::Unknown`]: the object is visible, perhaps not yet for good.

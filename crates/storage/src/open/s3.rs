@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 pub(super) fn open(url: &str, rest: &str, pairs: &[(String, String)]) -> Result<Arc<dyn Store>, StoreError> {
     let (bucket, folder) = parts(url, rest)?;
+    // Whatever the process uses already stays; only where nothing was chosen yet does this choose.
+    drop(rustls::crypto::ring::default_provider().install_default());
     let mut builder = AmazonS3Builder::from_env();
     for (key, value) in pairs {
         let known: AmazonS3ConfigKey = key.to_ascii_lowercase().parse().map_err(|_| {

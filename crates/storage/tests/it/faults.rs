@@ -23,8 +23,23 @@ fn create_in(folder: &str) -> String {
 }
 
 fn under_strace(inject: &str, folder: &Path) -> String {
+    traced(&["-e", "trace=fsync,linkat,unlink", "-e", &format!("inject={inject}")], folder)
+}
+
+/// As on a file system that knows no files without a name: the first attempt to open the folder itself is one to make such a file.
+fn under_strace_with_names(inject: &str, folder: &Path) -> String {
+    let path = folder.to_str().expect("a UTF-8 path");
+    let refusal = "inject=openat:error=EOPNOTSUPP:when=1";
+    traced(
+        &["-P", path, "-P", &format!("{path}/{NAME}"), "-e", "trace=openat,fsync,linkat", "-e", refusal, "-e", inject],
+        folder,
+    )
+}
+
+fn traced(options: &[&str], folder: &Path) -> String {
     let output = Command::new("strace")
-        .args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,linkat,unlink", "-e", &format!("inject={inject}")])
+        .args(["-f", "-qq", "-o", "/dev/null"])
+        .args(options)
         .arg(std::env::current_exe().expect("this test"))
         .args(["--exact", "faults::each_step_of_a_durable_create_may_fail", "--nocapture", "--test-threads=1"])
         .env(FOLDER, folder)
@@ -78,21 +93,43 @@ fn each_step_of_a_durable_create_may_fail() {
     }
 }
 
-/// Field case 66: killed between the link and the removal of the temporary file, the object is whole and alone in a listing.
+/// Field case 66: killed after the link, the object is whole and alone in a listing. A temporary file without a name leaves
+/// nothing beside it, one with a name a hidden file.
 #[tokio::test]
-async fn a_killed_create_leaves_the_object_and_a_hidden_file() {
+async fn a_killed_create_leaves_the_object_and_at_most_a_hidden_file() {
     if !strace_works() {
         println!("skipped: no strace that may trace");
         return;
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    assert_eq!(under_strace("unlink:signal=KILL", folder.path()), "", "the child died");
-    let left = files(folder.path());
-    assert!(left.len() == 2 && left[0].starts_with(".tmp-") && left[1] == NAME, "{left:?}");
-    let store = LocalStore::new(folder.path(), Durability::Full).expect("a store");
-    let listed: Vec<String> =
-        store.list("", None, 9).await.expect("a listing").into_iter().map(|listed| listed.name).collect();
-    assert_eq!(listed, [NAME]);
-    assert_eq!(store.get(NAME).await.expect("an answer"), Some("whole".into()));
-    assert_eq!(store.create(NAME, "again".into()).await.expect("an answer"), lakebed_storage::Create::Exists);
+    for (killed, left_beside) in [
+        (under_strace as fn(&str, &Path) -> String, 0),
+        (|inject, folder| under_strace_with_names(&format!("inject={inject}"), folder), 1),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inject = if left_beside == 0 { "fsync:signal=KILL:when=2" } else { "fsync:signal=KILL" };
+        assert_eq!(killed(inject, folder.path()), "", "the child died");
+        let left = files(folder.path());
+        assert_eq!(left.len(), 1 + left_beside, "{left:?}");
+        assert!(left.iter().all(|name| name == NAME || name.starts_with(".tmp-")), "{left:?}");
+        let store = LocalStore::new(folder.path(), Durability::Full).expect("a store");
+        let listed: Vec<String> =
+            store.list("", None, 9).await.expect("a listing").into_iter().map(|listed| listed.name).collect();
+        assert_eq!(listed, [NAME]);
+        assert_eq!(store.get(NAME).await.expect("an answer"), Some("whole".into()));
+        assert_eq!(store.create(NAME, "again".into()).await.expect("an answer"), lakebed_storage::Create::Exists);
+    }
+}
+
+/// Where a file can be made without a name but not be given one, one with a name is tried.
+#[test]
+fn a_file_system_that_cannot_name_files_still_takes_a_create() {
+    if !strace_works() {
+        println!("skipped: no strace that may trace");
+        return;
+    }
+    for error in ["ENOENT", "EXDEV", "EPERM", "EOPNOTSUPP"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(under_strace(&format!("linkat:error={error}:when=1"), folder.path()), "Created", "{error}");
+        assert_eq!(files(folder.path()), [NAME], "{error}");
+    }
 }

@@ -15,6 +15,5 @@ mod http;
 mod local;
 mod memory;
 mod opening;
-mod speed;
 mod stores;
 mod wrappers;
