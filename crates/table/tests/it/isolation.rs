@@ -10,7 +10,7 @@ use lakebed_lance::proto::table::transaction::rewrite::RewriteGroup;
 use lakebed_lance::proto::table::transaction::{Operation, Rewrite};
 use lakebed_lance::transaction::{Head, MapChange, MapChanges, update_config};
 use lakebed_storage::Store;
-use lakebed_table::{CommitOptions, NewTable, Prepared, ScanRequest, Snapshot, Table, TableError, TableFormat};
+use lakebed_table::{CommitOptions, NewTable, Prepared, Report, ScanRequest, Snapshot, Table, TableError, TableFormat};
 use lakebed_transaction::{Outcome, Verdict};
 use prost::Message as _;
 use std::collections::BTreeMap;
@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 use TableFormat::{Delta, Lance};
 
-fn under(policy: &str) -> CommitOptions {
+/// Plan once, under this policy.
+pub(crate) fn under(policy: &str) -> CommitOptions {
     CommitOptions { policy: Some(policy.to_owned()), ..once() }
 }
 
@@ -187,23 +188,149 @@ async fn an_overwrite_that_lost_to_a_compaction_replaces_its_output() {
     sound(&store, Delta).await;
 }
 
-/// Two compactions of the same fragments, and a compaction of fragments whose rows are being deleted.
+/// The steps on which deltalake 1.6.6 has both copies of rows live (15 rows become 30, 1 row becomes 16), at every level: a
+/// compaction landed, and ours is a compaction, an overwrite or a delete that was planned before it; and the other way
+/// round. Of each pair one stands, and the rows are those of one order of the two.
 #[tokio::test]
-async fn two_rewrites_of_the_same_fragments_never_both_land() {
-    let (store, mut first) = three_rows(Lance).await;
-    committed(&add(&mut first, &[4, 5]).await);
+async fn a_compaction_and_a_change_of_its_files_never_both_land() {
+    for policy in ["delta-serializable", "delta-write-serializable", "delta-snapshot"] {
+        for (first, second) in [
+            (Step::Compact, Step::Compact),
+            (Step::Compact, Step::Overwrite),
+            (Step::Compact, Step::Delete),
+            (Step::Overwrite, Step::Compact),
+            (Step::Delete, Step::Compact),
+        ] {
+            let what = format!("{policy}: {second:?} after {first:?}");
+            let (store, mut one) = fifteen_rows(Delta).await;
+            let (mut other, mut late) = (opened(&store).await, opened(&store).await);
+            let read = one.version().get();
+            // Planned before the first one landed; the statements of ours plan when they are called, on the handle's version.
+            let compaction = copied(&other).await;
+            committed(&first.run(&mut one, None, &under(policy)).await);
+            let after_first = ids(&store).await;
+            let expected: Vec<i64> = match first {
+                Step::Compact => (1..=15).collect(),
+                Step::Overwrite => vec![99],
+                Step::Delete => (2..=15).collect(),
+            };
+            assert_eq!(after_first, expected, "{what}");
+            let report = second.run(&mut other, Some(compaction), &under(policy)).await;
+            let Outcome::Conflict(conflict) = &report.outcome else { panic!("{what}: {:?}", report.outcome) };
+            assert_eq!((conflict.with.get(), conflict.why.verdict), (read + 1, Verdict::Retryable), "{what}");
+            assert!(conflict.why.evidence.is_some(), "{what}: {conflict}");
+            assert_eq!(ids(&store).await, after_first, "{what}");
+            assert_eq!(sound(&store, Delta).await.newest(), read + 1, "{what}");
+            // With leave to plan again, a statement does what it says on what is there then.
+            let again = CommitOptions { policy: Some(policy.to_owned()), ..CommitOptions::default() };
+            if matches!(second, Step::Compact) {
+                late.refresh().await.unwrap();
+            }
+            committed(&second.run(&mut late, None, &again).await);
+            let expected: Vec<i64> = match (first, second) {
+                (_, Step::Overwrite) | (Step::Overwrite, _) => vec![99],
+                (_, Step::Delete) | (Step::Delete, _) => (2..=15).collect(),
+                (Step::Compact, Step::Compact) => (1..=15).collect(),
+            };
+            assert_eq!(ids(&store).await, expected, "{what}");
+        }
+    }
+}
+
+/// What one of the two does.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Compact,
+    Overwrite,
+    Delete,
+}
+
+impl Step {
+    /// Does it on a Delta table, a compaction as it was planned, or planned now.
+    async fn run(self, table: &mut Table, compaction: Option<Prepared>, options: &CommitOptions) -> Report {
+        match self {
+            Self::Compact => {
+                let prepared = match compaction {
+                    Some(prepared) => prepared,
+                    None => copied(table).await,
+                };
+                table.commit_prepared(prepared, options).await.unwrap()
+            }
+            Self::Overwrite => {
+                let whole = lakebed_table::Scope::Whole;
+                table.overwrite(source(crate::support::batch(&[99])), &whole, options).await.unwrap()
+            }
+            Self::Delete => table.delete("id = 1", options).await.unwrap(),
+        }
+    }
+}
+
+/// The rows 1 to 15 in three files.
+async fn fifteen_rows(format: TableFormat) -> (Arc<dyn Store>, Table) {
+    let (store, mut table) = three_rows(format).await;
+    for from in [4, 10] {
+        let ids: Vec<i64> = (from..from + 6).collect();
+        committed(&add(&mut table, &ids).await);
+    }
+    (store, table)
+}
+
+/// A compaction whose files can be read: each file is copied to another name.
+async fn copied(table: &Table) -> Prepared {
+    let Snapshot::Delta(held) = table.snapshot() else { panic!("a Delta table") };
+    let mut actions = Vec::new();
+    for file in table.snapshot().files() {
+        let path = format!("part-{}.parquet", unique());
+        table.store().put(&path, table.store().get(&file.path).await.unwrap().unwrap()).await.unwrap();
+        actions.push(remove_action(&file.path, false));
+        actions.push(add_action(&path, file.num_rows.unwrap(), false));
+    }
+    prepared_delta(held.snapshot.version(), unique_id(), "OPTIMIZE", &actions)
+}
+
+/// The same pairs on Lance: two compactions and a delete after a compaction are refused; an overwrite replaces what it meets,
+/// as its operation says, and no fragment of the compaction is live beside it.
+#[tokio::test]
+async fn a_compaction_and_a_change_of_its_fragments_never_both_land() {
+    for (compacts_first, rows) in [(true, 15), (false, 14)] {
+        let (store, mut first) = fifteen_rows(Lance).await;
+        let (mut second, mut third) = (opened(&store).await, opened(&store).await);
+        let (one, two) = (compaction(&first).await, compaction(&second).await);
+        let landed = if compacts_first {
+            committed(&first.commit_prepared(one, &once()).await.unwrap())
+        } else {
+            committed(&crate::support::try_remove(&mut first, 1, &once()).await.unwrap())
+        };
+        let report = second.commit_prepared(two, &once()).await.unwrap();
+        let Outcome::Conflict(conflict) = &report.outcome else { panic!("{:?}", report.outcome) };
+        assert_eq!((conflict.with.get(), conflict.why.verdict), (landed, Verdict::Retryable));
+        assert_eq!(conflict.policy, "lance@14");
+        if compacts_first {
+            let report = crate::support::try_remove(&mut third, 2, &once()).await.unwrap();
+            let Outcome::Conflict(conflict) = &report.outcome else { panic!("{:?}", report.outcome) };
+            assert_eq!(conflict.why.verdict, Verdict::Retryable);
+        }
+        let log = sound(&store, Lance).await;
+        assert_eq!((log.newest(), log.rows()), (landed, rows));
+    }
+    let (store, mut first) = fifteen_rows(Lance).await;
     let mut second = opened(&store).await;
-    let mut third = opened(&store).await;
-    let (a, b) = (compaction(&first).await, compaction(&second).await);
-    let version = committed(&first.commit_prepared(a, &once()).await.unwrap());
-    let report = second.commit_prepared(b, &once()).await.unwrap();
-    let Outcome::Conflict(conflict) = &report.outcome else { panic!("{:?}", report.outcome) };
-    assert_eq!((conflict.with.get(), conflict.why.verdict), (version, Verdict::Retryable));
-    let report = crate::support::try_remove(&mut third, 2, &once()).await.unwrap();
-    let Outcome::Conflict(conflict) = &report.outcome else { panic!("{:?}", report.outcome) };
-    assert_eq!(conflict.why.verdict, Verdict::Retryable);
+    let one = compaction(&first).await;
+    let landed = committed(&first.commit_prepared(one, &once()).await.unwrap());
+    let Snapshot::Lance(held) = second.snapshot() else { panic!("a Lance table") };
+    let head = Head { read_version: Some(second.version()), id: unique_id(), properties: BTreeMap::new() };
+    let fragments = vec![written_fragment(&store, 1).await];
+    let message =
+        lakebed_lance::transaction::overwrite(head, fragments, held.snapshot.fields().to_vec(), BTreeMap::new());
+    let prepared = Prepared::LanceTransaction(message.encode_to_vec().into());
+    assert_eq!(committed(&second.commit_prepared(prepared, &once()).await.unwrap()), landed + 1);
     let log = sound(&store, Lance).await;
-    assert_eq!((log.newest(), log.rows(), log.files().len()), (version, 5, 1));
+    assert_eq!((log.rows(), log.files().len()), (1, 1));
+}
+
+/// All the table's files rewritten into one, without a change of rows.
+pub(crate) async fn compacted(table: &Table) -> Prepared {
+    if table.format() == Delta { rewrite(table, false).await } else { compaction(table).await }
 }
 
 async fn compaction(table: &Table) -> Prepared {
