@@ -8,6 +8,7 @@
 //! - [`lance`]: Lance's own rules, and the facts that only Lance has;
 //! - [`delta`]: Delta's rules at its isolation levels, and the facts that only Delta has;
 //! - [`maxcompute`]: MaxCompute's matrix, for tables of either format;
+//! - [`precise`]: the strict policies, for tables of either format;
 //! - [`eval`]: expressions over one row of scalars, for checks that compare predicates with values;
 //! - [`predicate`]: whether a predicate may select rows of a file, and whether two predicates may select one row.
 
@@ -17,6 +18,7 @@ pub mod lance;
 mod markdown;
 pub mod maxcompute;
 mod policy;
+pub mod precise;
 pub mod predicate;
 
 pub use policy::{Cell, Check, Marks, Policy, Row};

@@ -120,6 +120,30 @@ const UNSPECIFIED: Reason = Reason {
     error_class: None,
 };
 
+impl<F> Clone for Cell<F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for Cell<F> {}
+
+impl<F, const N: usize> Clone for Row<F, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F, const N: usize> Copy for Row<F, N> {}
+
+impl<F, const N: usize> Clone for Policy<F, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F, const N: usize> Copy for Policy<F, N> {}
+
 impl<F: 'static, const N: usize> Policy<F, N> {
     /// The policy itself; fails to compile (in a constant) where a row stands in the wrong place.
     ///

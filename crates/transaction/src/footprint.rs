@@ -44,6 +44,20 @@ pub struct ReadPredicate {
     pub data: Vec<Expr>,
 }
 
+impl ReadPredicate {
+    /// Every row: no filter.
+    #[must_use]
+    pub const fn everything() -> Self {
+        Self { partition: Vec::new(), data: Vec::new() }
+    }
+
+    /// The filters as one condition.
+    #[must_use]
+    pub fn condition(&self) -> Expr {
+        self.partition.iter().chain(&self.data).cloned().reduce(Expr::and).unwrap_or_else(Expr::always)
+    }
+}
+
 /// Keys that were looked up, as a merge does, whether they were found or not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyProbe {

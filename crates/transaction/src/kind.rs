@@ -139,3 +139,33 @@ kinds! {
         Unspecified = "unspecified",
     }
 }
+
+kinds! {
+    /// What the `precise` policies tell apart, in either format.
+    PreciseKind {
+        /// Changes no row: properties, an application's number, an index, a constraint. What it reads and writes are registers, and rows
+        /// where it looked at them.
+        Note = "note",
+        /// Only adds rows.
+        Insert = "insert",
+        /// Only deletes the rows that its predicates and probes matched.
+        Delete = "delete",
+        /// Anything else that changes rows it found: update, merge, delete and insert.
+        Change = "change",
+        /// Replaces what stands in its scope at the moment it commits.
+        Overwrite = "overwrite",
+        /// Moves rows and changes none: compaction, clustering.
+        Layout = "layout",
+        /// An operation that is not understood.
+        Unknown = "unknown",
+        /// A log entry that cannot be read any more.
+        Hole = "hole",
+    }
+}
+
+impl Default for PreciseKind {
+    /// What a transaction is before anything is known of it.
+    fn default() -> Self {
+        Self::Unknown
+    }
+}

@@ -4,7 +4,8 @@
 //!
 //! - [`Footprint`]: what a transaction reads and writes (files or fragments, rows, columns, predicates, keys, registers);
 //! - [`Expr`] over [`Scalar`]: predicates and expressions as a small tree, evaluated elsewhere;
-//! - operation kinds per family: [`LanceKind`], [`DeltaKind`], [`MaxComputeKind`];
+//! - operation kinds per family: [`LanceKind`], [`DeltaKind`], [`MaxComputeKind`], [`PreciseKind`];
+//! - [`RowsWanted`] and [`RowsSeen`]: rows that a rule wants looked at, and what the look answered;
 //! - [`Verdict`], [`Judgement`] and [`Conflict`]: what a rule says about ours against a landed transaction;
 //! - [`Outcome`]: what a commit answers.
 //!
@@ -17,6 +18,7 @@ mod column;
 mod expr;
 mod footprint;
 mod kind;
+mod look;
 mod outcome;
 mod row_set;
 mod scalar;
@@ -29,7 +31,10 @@ pub use calendar::civil_date;
 pub use column::{Column, ColumnType};
 pub use expr::{BinaryOp, CaseArm, Expr, Function, UnaryOp};
 pub use footprint::{Access, Footprint, KeyProbe, ReadPredicate, Register};
-pub use kind::{DeltaKind, Kind, LanceKind, MaxComputeKind};
+pub use kind::{DeltaKind, Kind, LanceKind, MaxComputeKind, PreciseKind};
+/// Versions stand in outcomes and conflicts, so that whoever takes this crate alone can name them.
+pub use lakebed_naming::Version;
+pub use look::{RowsFound, RowsSeen, RowsWanted};
 pub use outcome::{Exhaustion, Outcome, TransactionId};
 pub use row_set::RowSet;
 pub use scalar::Scalar;

@@ -57,6 +57,7 @@ const RULES: &[Rule] = &[
         pure: false,
     },
     Rule { name: "cli", may: May::Any, pure: false },
+    Rule { name: "proof", may: May::Only(&["transaction", "conflict"]), pure: true },
     Rule { name: "sim", may: May::Any, pure: false },
     Rule { name: "benches", may: May::Any, pure: false },
     Rule { name: "interop", may: May::Any, pure: false },

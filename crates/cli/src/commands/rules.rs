@@ -7,8 +7,9 @@ use crate::output;
 use lakebed_conflict::delta::{IsolationLevel, table_of};
 use lakebed_conflict::lance::LANCE;
 use lakebed_conflict::maxcompute::MAXCOMPUTE;
+use lakebed_conflict::precise::{PRECISE, PRECISE_REORDER};
 use lakebed_conflict::{Cell, Policy};
-use lakebed_transaction::{DeltaKind, Kind, LanceKind, MaxComputeKind, Reason, Verdict};
+use lakebed_transaction::{DeltaKind, Kind, LanceKind, MaxComputeKind, PreciseKind, Reason, Verdict};
 use serde_json::{Map, Value, json};
 
 /// A policy that can be printed.
@@ -19,7 +20,7 @@ struct Entry {
     json: fn() -> Value,
 }
 
-fn entries() -> [Entry; 5] {
+fn entries() -> [Entry; 7] {
     const DELTA: fn(IsolationLevel) -> &'static Policy<lakebed_conflict::delta::DeltaFacts, { DeltaKind::COUNT }> =
         table_of;
     [
@@ -52,6 +53,18 @@ fn entries() -> [Entry; 5] {
             summary: "tables of either format: MaxCompute's matrix, by operation and partition",
             markdown: || MAXCOMPUTE.markdown::<MaxComputeKind>(),
             json: || json_of::<_, MaxComputeKind, _>(&MAXCOMPUTE),
+        },
+        Entry {
+            name: PRECISE.name,
+            summary: "tables of either format: log order, by rows and predicates",
+            markdown: || PRECISE.markdown::<PreciseKind>(),
+            json: || json_of::<_, PreciseKind, _>(&PRECISE),
+        },
+        Entry {
+            name: PRECISE_REORDER.name,
+            summary: "the same, and ours may go before what only inserted",
+            markdown: || PRECISE_REORDER.markdown::<PreciseKind>(),
+            json: || json_of::<_, PreciseKind, _>(&PRECISE_REORDER),
         },
     ]
 }

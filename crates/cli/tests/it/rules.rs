@@ -3,7 +3,15 @@
 use crate::common::Lakebed;
 use std::path::Path;
 
-const POLICIES: [&str; 5] = ["lance", "delta-serializable", "delta-write-serializable", "delta-snapshot", "maxcompute"];
+const POLICIES: [&str; 7] = [
+    "lance",
+    "delta-serializable",
+    "delta-write-serializable",
+    "delta-snapshot",
+    "maxcompute",
+    "precise",
+    "precise-reorder",
+];
 
 #[test]
 fn policies_are_listed() {
@@ -31,7 +39,7 @@ fn the_documents_are_what_is_printed() {
 #[test]
 fn a_table_is_total() {
     let lakebed = Lakebed::new();
-    for (policy, kinds) in POLICIES.into_iter().zip([17, 11, 11, 11, 6]) {
+    for (policy, kinds) in POLICIES.into_iter().zip([17, 11, 11, 11, 6, 8, 8]) {
         let rules = lakebed.json(&["rules", policy]);
         let rows = rules["rows"].as_array().unwrap();
         assert_eq!((&rules["policy"], rows.len()), (&policy.into(), kinds));

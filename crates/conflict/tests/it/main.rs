@@ -6,5 +6,6 @@ mod explanations;
 mod field_cases;
 mod lance;
 mod maxcompute;
+mod precise;
 mod predicate;
 mod properties;
