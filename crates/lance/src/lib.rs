@@ -35,6 +35,7 @@
 pub mod build;
 mod coverage;
 pub mod deletion;
+mod detached;
 mod facts;
 pub mod flags;
 mod format;
@@ -49,6 +50,7 @@ pub mod schema;
 mod snapshot;
 pub mod transaction;
 
+pub use detached::render_detached;
 pub use facts::facts_of;
 pub use format::LanceFormat;
 pub use lakebed_commit::FormatError as LanceError;

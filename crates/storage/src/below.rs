@@ -8,12 +8,17 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The objects of a store below one folder, under names that are relative to it.
+///
+/// What lies beside the folder can be read, where [`Below::reaching`] says how its names begin: a branch of a table names files
+/// of the table that it was made of by where that table lies.
 #[derive(Debug)]
 pub struct Below {
     inner: Arc<dyn Store>,
     root: String,
     /// With its `/`.
     prefix: String,
+    /// Spellings of the inner store's root, without a `/` at the end.
+    outside: Vec<String>,
 }
 
 impl Below {
@@ -24,7 +29,23 @@ impl Below {
     pub fn new(inner: Arc<dyn Store>, folder: &str) -> Result<Self, StoreError> {
         check_name(folder)?;
         let root = format!("{}/{folder}", inner.root().trim_end_matches('/'));
-        Ok(Self { inner, root, prefix: format!("{folder}/") })
+        Ok(Self { inner, root, prefix: format!("{folder}/"), outside: Vec::new() })
+    }
+
+    /// Reads names that begin with one of these spellings of the inner store's root, and a `/`, from there.
+    #[must_use]
+    pub fn reaching(mut self, roots: impl IntoIterator<Item = String>) -> Self {
+        self.outside = roots.into_iter().map(|root| root.trim_end_matches('/').to_owned()).collect();
+        self
+    }
+
+    /// The name to read, in the inner store.
+    fn source(&self, name: &str) -> Result<String, StoreError> {
+        let rest = |root: &String| name.strip_prefix(root.as_str())?.strip_prefix('/');
+        match self.outside.iter().filter(|root| !root.is_empty()).find_map(rest) {
+            Some(rest) => check_name(rest).map(|()| rest.to_owned()),
+            None => self.name(name),
+        }
     }
 
     fn name(&self, name: &str) -> Result<String, StoreError> {
@@ -45,15 +66,15 @@ impl Store for Below {
     }
 
     async fn get(&self, name: &str) -> Result<Option<Bytes>, StoreError> {
-        self.inner.get(&self.name(name)?).await
+        self.inner.get(&self.source(name)?).await
     }
 
     async fn get_range(&self, name: &str, range: Range<u64>) -> Result<Option<Bytes>, StoreError> {
-        self.inner.get_range(&self.name(name)?, range).await
+        self.inner.get_range(&self.source(name)?, range).await
     }
 
     async fn head(&self, name: &str) -> Result<Option<Listed>, StoreError> {
-        Ok(self.inner.head(&self.name(name)?).await?.map(|listed| self.shown(listed)))
+        Ok(self.inner.head(&self.source(name)?).await?.map(|listed| self.shown(listed)))
     }
 
     async fn list(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<Listed>, StoreError> {

@@ -11,7 +11,7 @@ use crate::{CommitOptions, OpenOptions, Report, Table, TableError, TableFormat, 
 use lakebed_delta::DeltaFormat;
 use lakebed_lance::transaction::{Head, Transaction, overwrite};
 use lakebed_lance::{Creation, LanceFormat};
-use lakebed_naming::lance::{Scheme, manifest_path};
+use lakebed_naming::lance::{BranchName, Scheme, manifest_path};
 use lakebed_naming::{Uuid, Version};
 use lakebed_ops::{TableDefinition, delta_definition};
 use lakebed_storage::{Store, open};
@@ -70,7 +70,7 @@ impl Table {
     ) -> Result<(Option<Self>, Report), TableError> {
         let store = open(url, &options.store)?;
         let shared = sharing(&by_url(&*store, options), options);
-        Place { store, shared, clock: Clock::default() }.create(definition, commit).await
+        Place { store, shared, clock: Clock::default(), branch: None }.create(definition, commit).await
     }
 
     /// Creates a table in a store of the caller's.
@@ -84,7 +84,7 @@ impl Table {
         commit: &CommitOptions,
     ) -> Result<(Option<Self>, Report), TableError> {
         let shared = sharing(&by_store(&store), options);
-        Place { store, shared, clock: Clock::default() }.create(definition, commit).await
+        Place { store, shared, clock: Clock::default(), branch: None }.create(definition, commit).await
     }
 }
 
@@ -94,6 +94,8 @@ pub(crate) struct Place {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) clock: Clock,
+    /// The branch of a Lance table that this is, and the store of that table; `None` for a table itself.
+    pub(crate) branch: Option<(BranchName, Arc<dyn Store>)>,
 }
 
 impl Place {

@@ -6,6 +6,7 @@ use crate::history::POLICY_KEY;
 use crate::load::lance::{format_error, load_version};
 use crate::snapshot::{LanceVersion, Snapshot};
 use crate::{CommitOptions, Report, Table, TableError, migrate, policy};
+use lakebed_lance::proto::table::transaction::Operation;
 use lakebed_lance::proto::table::{DataFragment, Transaction as Message};
 use lakebed_lance::transaction::{Head, MapChange, MapChanges, append, delete, update_config};
 use lakebed_lance::{LanceFormat, Pending, deletion};
@@ -160,7 +161,7 @@ impl Table {
         self.commit_lance(&base, message, None, Givers::Several, commit).await
     }
 
-    async fn commit_lance(
+    pub(crate) async fn commit_lance(
         &mut self,
         held: &LanceVersion,
         message: Message,
@@ -171,11 +172,16 @@ impl Table {
         migrate::refuse_writing(&**self.store(), held.migrating)?;
         policy::lance(commit.policy.as_deref(), Some(held.snapshot.config()))?;
         let id = TransactionId::new(message.uuid.clone());
+        let restored = restored_by(&message);
         let place = Arc::clone(&self.place);
         let wrong = |source| format_error(&*place.store, source);
         let mut pending = Pending::new(Arc::clone(&held.snapshot), message, place.draw_seed()).map_err(wrong)?;
         if let Some(rows) = affected {
             pending = pending.with_affected_rows(rows);
+        }
+        if let Some(version) = restored {
+            let old = load_version(&*place.store, held.scheme, version).await?;
+            pending = pending.with_restored(old.snapshot);
         }
         let format = LanceFormat::new(held.scheme, &lakebed_conflict::lance::LANCE);
         let base = held.snapshot.version();
@@ -205,7 +211,7 @@ impl Table {
         }
     }
 
-    fn lance_for(&self, what: &str) -> Result<LanceVersion, TableError> {
+    pub(crate) fn lance_for(&self, what: &str) -> Result<LanceVersion, TableError> {
         match &self.snapshot {
             Snapshot::Lance(lance) => Ok(lance.clone()),
             Snapshot::Delta(_) => Err(TableError::Invalid {
@@ -216,7 +222,12 @@ impl Table {
     }
 }
 
-fn head(held: &LanceVersion) -> Head {
+pub(crate) fn head(held: &LanceVersion) -> Head {
     let policy = (POLICY_KEY.to_owned(), lakebed_conflict::lance::LANCE.label());
     Head { read_version: Some(held.snapshot.version()), id: fresh_id(), properties: [policy].into() }
+}
+
+/// The version that a Restore makes current.
+fn restored_by(message: &Message) -> Option<Version> {
+    if let Some(Operation::Restore(restore)) = &message.operation { Some(Version::new(restore.version)) } else { None }
 }

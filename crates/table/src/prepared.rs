@@ -229,6 +229,7 @@ impl Table {
             Prepared::LanceTransaction(bytes) => {
                 let transaction = lakebed_lance::transaction::Transaction::decode("the prepared transaction", &bytes)
                     .map_err(|source| load::lance::format_error(&**self.store(), source))?;
+                prepared_checks::known(&transaction)?;
                 self.commit_lance_message(transaction.message().clone(), commit).await
             }
             Prepared::DeltaActions(bytes) => {

@@ -119,3 +119,14 @@ fn no_downgrade(before: &Protocol, after: &Protocol) -> Result<(), TableError> {
 fn invalid(problem: String, advice: &str) -> TableError {
     TableError::Invalid { problem, advice: advice.to_owned() }
 }
+
+/// Committed again, a transaction says only what is known here: one that says more is left to who knows it.
+pub(crate) fn known(transaction: &lakebed_lance::transaction::Transaction) -> Result<(), TableError> {
+    if !transaction.holds_unknown_fields() {
+        return Ok(());
+    }
+    Err(TableError::Invalid {
+        problem: "the transaction holds fields that are not known here".to_owned(),
+        advice: "commit it with the client that made it, or with a newer version".to_owned(),
+    })
+}

@@ -32,7 +32,8 @@ impl Table {
     pub async fn open(url: &str, options: &OpenOptions) -> Result<Self, TableError> {
         let store = open(url, &options.store)?;
         let shared = sharing(&by_url(&*store, options), options);
-        Self::open_at(Place { store, shared, clock: Clock::default() }, options).await
+        let table = Self::open_at(Place { store, shared, clock: Clock::default(), branch: None }, options).await?;
+        table.below_its_table(url, options)
     }
 
     /// Opens the table in a store of the caller's.
@@ -41,10 +42,10 @@ impl Table {
     /// As [`Table::open`].
     pub async fn open_store(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Self, TableError> {
         let shared = sharing(&by_store(&store), options);
-        Self::open_at(Place { store, shared, clock: Clock::default() }, options).await
+        Self::open_at(Place { store, shared, clock: Clock::default(), branch: None }, options).await
     }
 
-    async fn open_at(place: Place, options: &OpenOptions) -> Result<Self, TableError> {
+    pub(crate) async fn open_at(place: Place, options: &OpenOptions) -> Result<Self, TableError> {
         let asked_ms = place.clock.now_ms();
         let Some(snapshot) = newest(&*place.store, options.format).await? else {
             let looked_for =

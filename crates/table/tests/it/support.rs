@@ -218,3 +218,13 @@ pub(crate) async fn sound(store: &Arc<dyn Store>, format: TableFormat) -> Log {
     assert_eq!(summary.num_files, log.files().len() as u64, "{format}: files of version {}", log.newest());
     log
 }
+
+/// The objects that a Lance version names in its own table.
+pub(crate) fn read_back(snapshot: &lakebed_lance::Snapshot) -> Vec<String> {
+    let mut names: Vec<String> = snapshot.transaction_file().iter().map(ToString::to_string).collect();
+    for fragment in snapshot.fragments() {
+        names.extend(fragment.files.iter().map(|file| snapshot.data_object(file).unwrap().to_string()));
+        names.extend(snapshot.deletion_object(fragment).unwrap().iter().map(ToString::to_string));
+    }
+    names
+}

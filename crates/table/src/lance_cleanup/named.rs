@@ -1,0 +1,62 @@
+//! The objects that versions name.
+
+use lakebed_lance::Snapshot;
+use lakebed_naming::Uuid;
+use lakebed_naming::lance::TableName;
+use std::collections::BTreeSet;
+
+/// The objects that versions name, relative to the root of the table.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    objects: BTreeSet<String>,
+    indices: BTreeSet<Uuid>,
+}
+
+impl Named {
+    /// What a version of the table names in the table itself.
+    pub(super) fn take_in(&mut self, snapshot: &Snapshot) {
+        self.objects.extend(snapshot.transaction_file().map(|name| name.to_string()));
+        self.take_in_where(snapshot, |_| true);
+    }
+
+    /// What a version of another line of versions names outside of itself. Whether it lies in this table is not looked at: what is
+    /// named anywhere stays.
+    pub(super) fn take_in_borrowed(&mut self, snapshot: &Snapshot) {
+        self.take_in_where(snapshot, |base| base.is_some());
+    }
+
+    fn take_in_where(&mut self, snapshot: &Snapshot, wanted: impl Fn(Option<u32>) -> bool) {
+        for fragment in snapshot.fragments() {
+            let overlays = fragment.overlays.iter().filter_map(|overlay| overlay.data_file.as_ref());
+            for file in fragment.files.iter().chain(overlays).filter(|file| wanted(file.base_id)) {
+                self.objects.insert(format!("data/{}", file.path));
+            }
+            if let Some(file) = fragment.deletion_file.filter(|file| wanted(file.base_id))
+                && let Ok(name) = lakebed_lance::deletion::name_of("a deletion file", fragment.id, &file)
+            {
+                self.objects.insert(name.path());
+            }
+        }
+        for index in snapshot.indices().iter().filter(|index| wanted(index.base_id)) {
+            let bytes = index.uuid.as_ref().and_then(|uuid| <[u8; 16]>::try_from(uuid.uuid.as_ref()).ok());
+            self.indices.extend(bytes.map(Uuid::from_bytes));
+        }
+    }
+
+    pub(super) fn extend(&mut self, more: Self) {
+        self.objects.extend(more.objects);
+        self.indices.extend(more.indices);
+    }
+
+    /// Whether the object is named. What lies in the folder of a data file (`data/<its name without ending>/`) belongs to it.
+    pub(super) fn names(&self, object: &str) -> bool {
+        if let TableName::Index { id, .. } = TableName::parse(object) {
+            return self.indices.contains(&id);
+        }
+        if self.objects.contains(object) {
+            return true;
+        }
+        let folder = object.strip_prefix("data/").and_then(|rest| rest.split_once('/')).map(|(folder, _)| folder);
+        folder.is_some_and(|folder| self.objects.contains(&format!("data/{folder}.lance")))
+    }
+}
