@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::args_refs::{BranchArgs, MigrateNamingArgs, TagArgs};
 use crate::args_upkeep::{CheckpointArgs, CleanLogArgs, CompactLogArgs, RestoreArgs, VacuumArgs};
 use crate::error::CliError;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -184,8 +185,12 @@ pub(crate) enum Command {
     Commit(CommitArgs),
     /// Tell what became of a transaction after an unknown answer.
     Outcome(OutcomeArgs),
-    /// Commit a new version that equals an old one (Delta).
+    /// Commit a new version that equals an old one.
     Restore(RestoreArgs),
+    /// Name versions of a Lance table.
+    Tag(TagArgs),
+    /// Further lines of versions of a Lance table.
+    Branch(BranchArgs),
     /// Describe one version.
     Show(ShowArgs),
     /// Read rows.
@@ -202,10 +207,12 @@ pub(crate) enum Command {
     Checkpoint(CheckpointArgs),
     /// Write one object that stands for the log entries above the newest checkpoint (Delta).
     CompactLog(CompactLogArgs),
-    /// Remove files that no version within the retention needs (Delta).
+    /// Remove files that no version within the retention needs; of a Lance table the old versions too.
     Vacuum(VacuumArgs),
     /// Remove log entries and checkpoints that are older than the table keeps them (Delta).
     CleanLog(CleanLogArgs),
+    /// Give the manifests of a Lance table names that sort newest first; other writers must rest meanwhile.
+    MigrateNaming(MigrateNamingArgs),
     /// Measure the commit rate of several writers on a new table.
     Bench(BenchArgs),
     /// Race writers on one table of each format on local disk, explain the conflicts, and audit the result.
@@ -316,6 +323,9 @@ pub(crate) struct ShowArgs {
     pub(crate) table: String,
     #[command(flatten)]
     pub(crate) version: VersionArgs,
+    /// The version that a tag names (Lance).
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["version", "timestamp"])]
+    pub(crate) tag: Option<String>,
     /// List the files, or fragments and indices, too.
     #[arg(long)]
     pub(crate) files: bool,

@@ -2,6 +2,7 @@
 
 mod append;
 mod bench;
+mod branches;
 mod changes;
 mod commit;
 mod create;
@@ -47,6 +48,9 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, CliError> {
         Command::CompactLog(args) => upkeep::compact_log(args, global).await,
         Command::Vacuum(args) => upkeep::vacuum(args, global).await,
         Command::CleanLog(args) => upkeep::clean_log(args, global).await,
+        Command::Tag(args) => tags::run(args, global).await,
+        Command::Branch(args) => branches::run(args, global).await,
+        Command::MigrateNaming(args) => branches::migrate_naming(args, global).await,
         Command::Show(args) => show::run(args, global).await,
         Command::Scan(args) => scan::run(args, global).await,
         Command::History(args) => history::run(args, global).await,

@@ -11,14 +11,17 @@ use serde_json::{Map, Value, json};
 
 pub(crate) async fn run(args: ShowArgs, global: &Global) -> Result<Exit, CliError> {
     let table = commands::open(&args.table, global).await?;
-    let snapshot = commands::at(&table, &args.version).await?;
+    let snapshot = match &args.tag {
+        Some(tag) => tags::of(&table, tag).await?.1,
+        None => commands::at(&table, &args.version).await?,
+    };
     let summary = snapshot.summary()?;
     if global.json {
         let mut document = document(&summary);
         if args.files {
             document.extend(files_json(&snapshot));
             if snapshot.format() == TableFormat::Lance {
-                document.insert("tags".to_owned(), Value::Array(tags::list(&**table.store()).await?));
+                document.insert("tags".to_owned(), Value::Array(tags::list(&table).await?));
             }
         }
         output::document(&Value::Object(document))?;

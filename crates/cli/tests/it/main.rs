@@ -10,6 +10,7 @@ mod explain;
 mod prepared;
 mod readme;
 mod rebased;
+mod refs;
 mod rules;
 mod statements;
 mod unanswered;
