@@ -25,7 +25,7 @@ pub(crate) struct CleanLogArgs {
 #[derive(Debug, Args)]
 pub(crate) struct VacuumArgs {
     pub(crate) table: String,
-    /// Keep files that were needed this long ago, such as 7d or 12h [default: the table's delta.deletedFileRetentionDuration].
+    /// Keep files that were needed this long ago, such as 7d or 12h [default: the table's delta.deletedFileRetentionDuration, a week for a Lance table].
     #[arg(long, value_parser = duration)]
     pub(crate) retain: Option<Duration>,
     /// Take a --retain that is shorter than the table's own. It takes files from writers that are still at work, and from

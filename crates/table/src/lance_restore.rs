@@ -21,7 +21,11 @@ impl Table {
     ///
     /// # Errors
     /// The version is not there, files of it are gone, or the store cannot be asked. Nothing was committed.
-    pub async fn restore_lance(&mut self, to: VersionSpec, commit: &CommitOptions) -> Result<Report, TableError> {
+    pub(crate) async fn restore_lance(
+        &mut self,
+        to: VersionSpec,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
         let held = self.lance_for("restoring a Lance version")?;
         let Snapshot::Lance(old) = self.at(to).await? else { return Err(self.vanished()) };
         if old.snapshot.version() == held.snapshot.version() {

@@ -1,4 +1,4 @@
-//! Restoring a Delta table to an old version.
+//! Restoring a table to an old version.
 
 use crate::create::fresh_id;
 use crate::load::list_all;
@@ -19,9 +19,11 @@ impl Table {
     /// Commits a new version that equals an old one. Nothing is committed where the newest version equals it already.
     ///
     /// # Errors
-    /// The version is not there, data files of it are gone (they are named, and nothing is written), the table is not a Delta
-    /// table, or the store cannot be asked.
+    /// The version is not there, files of it are gone (they are named, and nothing is written), or the store cannot be asked.
     pub async fn restore(&mut self, to: VersionSpec, commit: &CommitOptions) -> Result<Report, TableError> {
+        if let Snapshot::Lance(_) = self.snapshot {
+            return self.restore_lance(to, commit).await;
+        }
         let mut plannings = 0;
         loop {
             plannings += 1;
@@ -91,8 +93,8 @@ impl Table {
 
 fn not_delta() -> TableError {
     TableError::Invalid {
-        problem: "restore is for Delta tables".to_owned(),
-        advice: "on a Lance table commit a Restore transaction".to_owned(),
+        problem: "the table became another while it was restored".to_owned(),
+        advice: "open it again".to_owned(),
     }
 }
 

@@ -88,3 +88,31 @@ fn old_names_become_new_ones() {
     lakebed.ok(&["set", "t.lance", "a=4"]);
     assert_eq!(lakebed.json(&["history", "t.lance"]).as_array().unwrap().len(), 5);
 }
+
+#[test]
+fn old_versions_are_restored_and_cleaned_up() {
+    let lakebed = three_versions();
+    assert_eq!(lakebed.json(&["restore", "t.lance", "--version", "2"])["version"], 4);
+    assert_eq!(lakebed.json(&["show", "t.lance"])["properties"], json!({"a": "1"}));
+    // Everything is young, so that no number is freed, whatever is asked for.
+    assert_eq!(lakebed.json(&["vacuum", "t.lance"])["num_files"], 0);
+    assert!(lakebed.fails(1, &["vacuum", "t.lance", "--retain", "1ms"]).contains("an hour"));
+    let short = ["vacuum", "t.lance", "--retain", "1ms", "--allow-shorter"];
+    assert_eq!(lakebed.json(&short)["num_files"], 0);
+    lakebed.ok(&["tag", "t.lance", "add", "keep", "--version", "1"]);
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(20 * 86_400);
+    for folder in ["_versions", "_transactions"] {
+        for entry in std::fs::read_dir(lakebed.path("t.lance").join(folder)).unwrap() {
+            let file = std::fs::File::options().write(true).open(entry.unwrap().path()).unwrap();
+            file.set_modified(long_ago).unwrap();
+        }
+    }
+    // Two versions, and the files of their transactions.
+    let planned = lakebed.json(&["vacuum", "t.lance", "--dry-run"]);
+    assert_eq!(planned["num_files"], 4);
+    assert_eq!(lakebed.json(&["vacuum", "t.lance"])["files"], planned["files"]);
+    let left = lakebed.json(&["history", "t.lance"]);
+    let left: Vec<_> = left.as_array().unwrap().iter().map(|entry| entry["version"].as_u64().unwrap()).collect();
+    assert_eq!(left, [4, 1]);
+    assert!(lakebed.fails(1, &["clean-log", "t.lance"]).contains("vacuum"));
+}

@@ -50,7 +50,7 @@ impl Table {
     ///
     /// # Errors
     /// The retention is too short, a manifest cannot be read, or the store cannot be asked.
-    pub async fn vacuum_lance(
+    pub(crate) async fn vacuum_lance(
         &mut self,
         retain: Option<Duration>,
         allow_shorter: bool,

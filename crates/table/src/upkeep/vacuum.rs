@@ -20,13 +20,26 @@ pub struct Vacuumed {
     pub size_bytes: u64,
 }
 
+impl Vacuumed {
+    fn of(removed: Vec<Listed>) -> Self {
+        Self {
+            size_bytes: removed.iter().map(|entry| entry.size_bytes).sum(),
+            files: removed.into_iter().map(|entry| entry.name).collect(),
+        }
+    }
+}
+
 impl Table {
-    /// Removes the files below the table's root that neither the newest version nor one younger than the retention needs
+    /// Of a Delta table: removes the files below the table's root that neither the newest version nor one younger than the retention needs
     /// (Delta). `retain` replaces `delta.deletedFileRetentionDuration`; a shorter one is refused unless `allow_shorter`,
     /// because it takes files from writers that are still at work. With `dry_run` it only says which.
     ///
+    /// Of a Lance table: removes the versions that are older than the retention (a week where nobody says), and the files that
+    /// no version names any more. Tags, branches and detached versions keep what they name. A retention below an hour is refused
+    /// unless `allow_shorter`, and even then no version goes whose number a slow writer could create again.
+    ///
     /// # Errors
-    /// The table is not a Delta table, the retention is too short, the table needs a writer that knows more, or the store
+    /// The retention is too short, the table needs a writer that knows more, or the store
     /// cannot be asked.
     pub async fn vacuum(
         &mut self,
@@ -34,6 +47,9 @@ impl Table {
         allow_shorter: bool,
         dry_run: bool,
     ) -> Result<Vacuumed, TableError> {
+        if let Snapshot::Lance(_) = self.snapshot {
+            return self.vacuum_lance(retain, allow_shorter, dry_run).await.map(Vacuumed::of);
+        }
         self.delta_for_upkeep("files that a Delta vacuum would know", "clean it up with a Lance client")?;
         let retain_ms = retain.map(|retain| i64::try_from(retain.as_millis()).unwrap_or(i64::MAX));
         let scope = VacuumScope { retain_ms, allow_shorter };
@@ -49,10 +65,7 @@ impl Table {
                 self.store().delete_all(&names).await?;
             }
         }
-        Ok(Vacuumed {
-            size_bytes: doomed.iter().map(|entry| entry.size_bytes).sum(),
-            files: doomed.into_iter().map(|entry| entry.name).collect(),
-        })
+        Ok(Vacuumed::of(doomed))
     }
 
     /// Those of the files that the newest version, looked up now, lets go.

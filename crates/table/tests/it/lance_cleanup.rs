@@ -126,18 +126,18 @@ async fn versions_beyond_the_retention_go_with_their_files() {
     let before = names(&store).await;
     let aged: Arc<dyn Store> = Aged::by(&store, 30 * DAY);
     let mut table = opened(&aged).await;
-    let dry = table.vacuum_lance(None, false, true).await.unwrap();
+    let dry = table.vacuum(None, false, true).await.unwrap();
     assert_eq!(names(&store).await, before, "a dry run removes nothing");
-    let removed = table.vacuum_lance(None, false, false).await.unwrap();
+    let removed = table.vacuum(None, false, false).await.unwrap();
     assert_eq!(removed, dry);
     assert_eq!(versions(&store).await, [8]);
     whole(&store, &table, 8).await;
     let left = names(&store).await;
-    let gone: BTreeSet<String> = removed.into_iter().map(|listed| listed.name).collect();
+    let gone: BTreeSet<String> = removed.files.into_iter().collect();
     assert_eq!(&before - &left, gone);
     // Two data files, the transaction and the manifest of version 8; the rest was named by what went, or by nobody for weeks.
     assert_eq!(left.len(), 4, "{left:?}");
-    assert!(table.vacuum_lance(None, false, false).await.unwrap().is_empty());
+    assert!(table.vacuum(None, false, false).await.unwrap().files.is_empty());
     assert_eq!(committed(&add(&mut opened(&store).await, &[31]).await), 9);
 }
 
@@ -149,7 +149,7 @@ async fn what_stood_at_some_moment_of_the_retention_stays() {
     aged.keep_young(&format!("_versions/{:020}.manifest", u64::MAX - 6));
     let through: Arc<dyn Store> = aged;
     let mut table = opened(&through).await;
-    table.vacuum_lance(None, false, false).await.unwrap();
+    table.vacuum(None, false, false).await.unwrap();
     let left = versions(&store).await;
     assert!(left.contains(&5) && left.contains(&6) && left.contains(&8) && !left.contains(&4), "{left:?}");
     whole(&store, &table, 5).await;
@@ -172,7 +172,7 @@ async fn tags_branches_and_detached_versions_protect_their_files() {
     let message = lakebed_lance::transaction::Transaction::new(message);
     let detached = table.commit_detached(&Prepared::LanceTransaction(message.encoded().clone())).await.unwrap();
     let aged: Arc<dyn Store> = Aged::by(&store, 30 * DAY);
-    opened(&aged).await.vacuum_lance(None, false, false).await.unwrap();
+    opened(&aged).await.vacuum(None, false, false).await.unwrap();
     assert_eq!(versions(&store).await, [3, 5, 8]);
     let table = opened(&store).await;
     for version in [3, 5, 8, detached.snapshot.version().get()] {
@@ -187,12 +187,12 @@ async fn tags_branches_and_detached_versions_protect_their_files() {
             assert!(branch.store().head(name.as_str()).await.unwrap().is_some(), "{name}");
         }
     }
-    branch.vacuum_lance(None, false, false).await.unwrap();
+    branch.vacuum(None, false, false).await.unwrap();
     assert_eq!(branch.history(None).await.unwrap().len(), 1);
     whole(&store, &table, 5).await;
     // Field case 78: the tag holds its own files and no others; without it they go.
     table.remove_tag("keep").await.unwrap();
-    opened(&aged).await.vacuum_lance(None, false, false).await.unwrap();
+    opened(&aged).await.vacuum(None, false, false).await.unwrap();
     assert_eq!(versions(&store).await, [5, 8]);
 }
 
@@ -208,14 +208,14 @@ async fn files_that_nobody_names_wait_for_a_week() {
     let week = Aged::by(&store, 8 * DAY);
     week.keep_young(in_flight);
     let aged: Arc<dyn Store> = week;
-    opened(&aged).await.vacuum_lance(None, false, false).await.unwrap();
+    opened(&aged).await.vacuum(None, false, false).await.unwrap();
     let left = names(&store).await;
     assert!(left.contains(in_flight) && left.contains("notes.txt"));
     assert!(!left.iter().any(|name| name.contains("abandoned") || name.ends_with("0-1-7.bin")), "{left:?}");
     // A shorter retention does not shorten that.
     store.put("data/abandoned.lance", Bytes::from_static(b"rows")).await.unwrap();
     let aged: Arc<dyn Store> = Aged::by(&store, 6 * DAY);
-    opened(&aged).await.vacuum_lance(Some(DAY), false, false).await.unwrap();
+    opened(&aged).await.vacuum(Some(DAY), false, false).await.unwrap();
     assert!(names(&store).await.contains("data/abandoned.lance"));
 }
 
@@ -225,12 +225,12 @@ async fn no_number_is_freed_while_a_sleeping_writer_could_use_it() {
     let (store, _) = eight_versions().await;
     let sleeper = opened(&store).await.at(VersionSpec::Number(1)).await.unwrap();
     let mut table = opened(&store).await;
-    assert!(matches!(table.vacuum_lance(Some(Duration::ZERO), false, false).await, Err(TableError::Invalid { .. })));
+    assert!(matches!(table.vacuum(Some(Duration::ZERO), false, false).await, Err(TableError::Invalid { .. })));
     // Nothing that came within the hour is freed, whatever is asked for.
-    assert!(table.vacuum_lance(Some(Duration::ZERO), true, false).await.unwrap().is_empty());
+    assert!(table.vacuum(Some(Duration::ZERO), true, false).await.unwrap().files.is_empty());
     assert_eq!(versions(&store).await, (1..=8).collect::<Vec<_>>());
     let half: Arc<dyn Store> = Aged::by(&store, Duration::from_secs(1_800));
-    assert!(opened(&half).await.vacuum_lance(Some(Duration::ZERO), true, false).await.unwrap().is_empty());
+    assert!(opened(&half).await.vacuum(Some(Duration::ZERO), true, false).await.unwrap().files.is_empty());
     let Snapshot::Lance(held) = &sleeper else { panic!("a Lance table") };
     let name = format!("_versions/{:020}.manifest", u64::MAX - 2);
     let woken = store.create(&name, Bytes::from_static(b"the sleeper's")).await.unwrap();
@@ -243,7 +243,7 @@ async fn no_number_is_freed_while_a_sleeping_writer_could_use_it() {
     let message = lakebed_lance::transaction::Transaction::new(message);
     let mut late = opened(&store).await;
     let aged: Arc<dyn Store> = Aged::by(&store, 2 * Duration::from_secs(3_600));
-    opened(&aged).await.vacuum_lance(Some(Duration::ZERO), true, false).await.unwrap();
+    opened(&aged).await.vacuum(Some(Duration::ZERO), true, false).await.unwrap();
     assert_eq!(versions(&store).await, [8]);
     let ended = late.commit_prepared(Prepared::LanceTransaction(message.encoded().clone()), &once()).await;
     assert!(!matches!(&ended, Ok(report) if matches!(report.outcome, Outcome::Committed { .. })), "{ended:?}");
@@ -257,7 +257,7 @@ async fn a_cleanup_that_is_killed_anywhere_leaves_whole_versions() {
         let (store, _) = eight_versions().await;
         let mortal = Mortal::after(&store, changes);
         let aged: Arc<dyn Store> = Aged::by(&mortal, 30 * DAY);
-        let ended = opened(&aged).await.vacuum_lance(None, false, false).await;
+        let ended = opened(&aged).await.vacuum(None, false, false).await;
         let table = opened(&store).await;
         let left = versions(&store).await;
         assert_eq!(left, (left[0]..=8).collect::<Vec<_>>(), "after {changes}: no hole");
@@ -269,7 +269,7 @@ async fn a_cleanup_that_is_killed_anywhere_leaves_whole_versions() {
             break;
         }
         let again: Arc<dyn Store> = Aged::by(&store, 30 * DAY);
-        opened(&again).await.vacuum_lance(None, false, false).await.unwrap();
+        opened(&again).await.vacuum(None, false, false).await.unwrap();
         assert_eq!(names(&store).await.len(), 4, "after {changes}");
         let answer = try_add(&mut opened(&store).await, &[40], &CommitOptions::default()).await;
         assert_eq!(committed(&answer.unwrap()), 9);

@@ -212,13 +212,13 @@ async fn a_detached_version_is_no_part_of_the_history() {
 #[tokio::test]
 async fn an_old_version_is_made_current_again_and_no_counter_goes_back() {
     let (store, mut table) = five_versions().await;
-    committed(&table.restore_lance(VersionSpec::Number(3), &once()).await.unwrap());
+    committed(&table.restore(VersionSpec::Number(3), &once()).await.unwrap());
     assert_eq!((table.version().get(), rows(&table)), (6, 4));
     let Snapshot::Lance(held) = table.snapshot().clone() else { panic!("a Lance table") };
     assert_eq!(held.snapshot.manifest().max_fragment_id, Some(3), "fragments 2 and 3 were given");
     committed(&add(&mut table, &[9]).await);
     assert_eq!(table.snapshot().fragments().last().unwrap().id, 4);
-    let report = table.restore_lance(VersionSpec::Newest, &once()).await.unwrap();
+    let report = table.restore(VersionSpec::Newest, &once()).await.unwrap();
     assert!(matches!(report.outcome, Outcome::Nothing { .. }));
     // Prepared elsewhere, as pylance would.
     let head = Head { read_version: Some(table.version()), id: unique_id(), properties: BTreeMap::new() };
@@ -230,7 +230,7 @@ async fn an_old_version_is_made_current_again_and_no_counter_goes_back() {
     let Snapshot::Lance(old) = table.at(VersionSpec::Number(3)).await.unwrap() else { panic!("a Lance table") };
     let file = old.snapshot.data_object(&old.snapshot.fragments()[1].files[0]).unwrap();
     store.delete(file.as_str()).await.unwrap();
-    let refused = table.restore_lance(VersionSpec::Number(3), &once()).await.unwrap_err();
+    let refused = table.restore(VersionSpec::Number(3), &once()).await.unwrap_err();
     assert!(refused.to_string().contains(file.as_str()), "{refused}");
     assert_eq!(opened(&store).await.version().get(), 8);
 }
