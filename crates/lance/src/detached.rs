@@ -33,5 +33,5 @@ pub fn render_detached(pending: &Pending, number: DetachedVersion, now_ms: u64) 
         now_ms,
     })?;
     file.transaction = Some(message.clone()).filter(|message| message.len() <= INLINE_TRANSACTION_BYTES_MAX);
-    Ok(Rendered { side: vec![(ObjectName::new(name.path()), message)], entry: encode(file)? })
+    Ok(Rendered { side: vec![(ObjectName::new(name.path()), message)], entry: encode(&mut file)? })
 }
