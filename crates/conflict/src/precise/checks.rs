@@ -2,7 +2,7 @@
 
 use super::PreciseFacts;
 use super::image::{Meeting, Reads, first_unit, found_carried, meeting};
-use crate::Check;
+use crate::{Check, Marks};
 use lakebed_transaction::{Access, Evidence, PreciseKind, Reason, RowsWanted, Verdict};
 
 /// A check of the `precise` tables.
@@ -22,6 +22,7 @@ pub static REGISTER_WRITTEN: Rule = Rule {
         PLAN_AGAIN,
     ),
     verdict: Verdict::Retryable,
+    needs: Marks::NONE,
     fires: |ours, landed| {
         let theirs = &landed.footprint.registers;
         ours.footprint.registers.iter().find_map(|(register, access)| {
@@ -39,6 +40,7 @@ pub static ORDERED_BEFORE_A_READER: Rule = Rule {
         PLAN_AGAIN,
     ),
     verdict: Verdict::Retryable,
+    needs: Marks::NONE,
     fires: |ours, landed| {
         let before = ours.followed.ordered_before?;
         let saw_it = || {
@@ -57,6 +59,7 @@ pub static GOES_BEFORE_INSERT: Rule = Rule {
         "nothing to do, unless the rows that landed inserted were to count",
     ),
     verdict: Verdict::Reordered,
+    needs: Marks::NONE,
     fires: |ours, landed| {
         let writes_registers = ours.footprint.registers.iter().any(|(_, access)| *access != Access::Read);
         if !landed.is_blind_insert() || writes_registers {
@@ -78,6 +81,7 @@ pub static ROWS_MEET: Rule = Rule {
         "read the newest version and plan again; look for fewer rows, or run the two one after the other",
     ),
     verdict: Verdict::Retryable,
+    needs: Marks::NONE,
     fires: |ours, landed| if let Meeting::Yes(evidence) = meeting(ours, landed) { Some(evidence) } else { None },
 };
 
@@ -89,6 +93,7 @@ pub static ROWS_NOT_SHOWN: Rule = Rule {
         "read the newest version and plan again; write statistics of the columns that predicates name, or allow files to be read",
     ),
     verdict: Verdict::Retryable,
+    needs: Marks::NONE,
     fires: |ours, landed| if let Meeting::Refused(wanted) = meeting(ours, landed) { places(&wanted) } else { None },
 };
 
@@ -100,6 +105,7 @@ pub static ROWS_WANTED: Rule = Rule {
         "look at the rows that are named, and judge again",
     ),
     verdict: Verdict::NeedFacts,
+    needs: Marks::NONE,
     fires: |ours, landed| if let Meeting::Open(wanted) = meeting(ours, landed) { places(&wanted) } else { None },
 };
 
@@ -111,6 +117,7 @@ pub static UNIT_CHANGED: Rule = Rule {
         "read the newest version and plan again; delete by deletion vectors, which leave a file's other rows alone",
     ),
     verdict: Verdict::Retryable,
+    needs: Marks::NONE,
     fires: unit_changed,
 };
 
@@ -122,6 +129,7 @@ pub static ROWS_MOVED: Rule = Rule {
         "read the newest version and plan again; compact with lakebed, which records where rows went",
     ),
     verdict: Verdict::Retryable,
+    needs: Marks::NONE,
     fires: rows_moved,
 };
 
@@ -133,6 +141,7 @@ pub static ROWS_FOLLOW: Rule = Rule {
         "nothing to do",
     ),
     verdict: Verdict::Rebase,
+    needs: Marks::NONE,
     fires: |ours, landed| {
         let theirs = landed.modified();
         first_unit(&ours.modified(), |unit| theirs.contains(unit))
@@ -147,6 +156,7 @@ pub static INPUT_CHANGED: Rule = Rule {
         "compact again on the newest version",
     ),
     verdict: Verdict::Retryable,
+    needs: Marks::NONE,
     fires: |ours, landed| {
         let lost = |unit: &_| landed.footprint.rows.iter().any(|(id, _)| id == unit);
         first_unit(&ours.footprint.removed_units, |unit| {
@@ -164,6 +174,7 @@ pub static INPUT_GONE: Rule = Rule {
         "nothing to do",
     ),
     verdict: Verdict::Rebase,
+    needs: Marks::NONE,
     fires: |ours, landed| {
         first_unit(&ours.footprint.removed_units, |unit| landed.footprint.removed_units.contains(unit))
     },

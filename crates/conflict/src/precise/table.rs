@@ -5,7 +5,7 @@ use super::checks::{
     GOES_BEFORE_INSERT, INPUT_CHANGED, INPUT_GONE, ORDERED_BEFORE_A_READER, REGISTER_WRITTEN, ROWS_FOLLOW, ROWS_MEET,
     ROWS_MOVED, ROWS_NOT_SHOWN, ROWS_WANTED, Rule, UNIT_CHANGED, reason,
 };
-use crate::{Cell, Policy, Row};
+use crate::{Cell, Marks, Policy, Row};
 use lakebed_transaction::{PreciseKind, Reason, Verdict};
 
 /// A table of the `precise` family.
@@ -18,6 +18,7 @@ type Pair = Cell<PreciseFacts>;
 pub static PRECISE: PreciseTable = Policy {
     name: "precise",
     revision: 1,
+    marks: |_, _| Marks::ALL,
     first: &[&REGISTER_WRITTEN],
     rows: [
         // Columns: note, insert, delete, change, overwrite, layout, unknown, hole.
@@ -38,6 +39,7 @@ pub static PRECISE: PreciseTable = Policy {
 pub static PRECISE_REORDER: PreciseTable = Policy {
     name: "precise-reorder",
     revision: 1,
+    marks: |_, _| Marks::ALL,
     first: &[&REGISTER_WRITTEN, &ORDERED_BEFORE_A_READER],
     rows: [
         // Columns: note, insert, delete, change, overwrite, layout, unknown, hole.
