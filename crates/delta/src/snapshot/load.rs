@@ -1,5 +1,6 @@
 //! Loading a version: which objects are needed, and what they make.
 
+use super::compacted;
 use super::replay::Replay;
 use super::state::Snapshot;
 use crate::DeltaError;
@@ -7,10 +8,12 @@ use crate::action::{Action, InfoUse, Sidecar, each_action};
 use crate::checkpoint;
 use bytes::Bytes;
 use lakebed_commit::ObjectName;
-use lakebed_naming::delta::{Checkpoint, LOG_FOLDER, LogListing, LogSegment, commit_path, list_after, log_path};
-use lakebed_naming::{NameError, Version};
+use lakebed_naming::delta::{
+    Checkpoint, LOG_FOLDER, LogListing, LogName, LogSegment, ReplayFile, commit_path, list_after, log_path,
+};
+use lakebed_naming::{NameError, Version, VersionRange};
 use serde::Deserialize;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// What `_last_checkpoint` says. It may be stale or wrong, so nothing but the start of a listing hangs on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +54,11 @@ pub enum LoadStep {
 
 /// Loads one version. It does no I/O: it says which objects it needs and is fed their bytes.
 ///
-/// The newest complete checkpoint and the commits above it are asked for in one batch. A checkpoint that cannot be read is
-/// passed over in favour of an older one, which needs more commits; the version stays the same.
+/// The newest complete checkpoint and the commits above it are asked for in one batch; a compacted log stands for the commits of
+/// its range. A checkpoint that cannot be read is passed over in favour of an older one, which needs more commits, a compacted
+/// log that cannot be trusted in favour of its commits; the version stays the same.
+///
+/// Of checksum files only one thing is taken, where nothing else has it: the version's own timestamp when its commit is gone.
 #[derive(Debug)]
 pub struct Load {
     listing: LogListing,
@@ -60,6 +66,7 @@ pub struct Load {
     whole: bool,
     starts: Vec<Option<Checkpoint>>,
     fed: HashMap<ObjectName, Option<Bytes>>,
+    distrusted: BTreeSet<VersionRange>,
     first_problem: Option<DeltaError>,
 }
 
@@ -69,6 +76,8 @@ enum Attempt {
     Needs(Vec<ObjectName>),
     /// The checkpoint cannot be used.
     BadCheckpoint(DeltaError),
+    /// The compacted log of these commits cannot be used.
+    BadCompacted(VersionRange),
 }
 
 impl Load {
@@ -83,6 +92,7 @@ impl Load {
             whole,
             starts: Vec::new(),
             fed: HashMap::new(),
+            distrusted: BTreeSet::new(),
             first_problem: None,
         };
         load.take_names(names, whole);
@@ -131,6 +141,9 @@ impl Load {
                     self.first_problem.get_or_insert(error);
                     self.starts.pop();
                 }
+                Attempt::BadCompacted(range) => {
+                    self.distrusted.insert(range);
+                }
             }
         }
         Err(self.first_problem.clone().unwrap_or(DeltaError::Names(NameError::NoTable)))
@@ -147,12 +160,9 @@ impl Load {
     fn attempt(&self, segment: &LogSegment) -> Result<Attempt, DeltaError> {
         let checkpoint: Vec<ObjectName> =
             segment.checkpoint_names().into_iter().map(|name| ObjectName::new(log_path(name))).collect();
-        let mut commits: Vec<Version> = segment.commits.iter().map(|commit| commit.version).collect();
-        // The version's own commit holds its provenance, which a checkpoint does not.
-        if commits.is_empty() && self.listing.has_commit(segment.version) {
-            commits.push(segment.version);
-        }
-        let names = commits.iter().map(|version| ObjectName::new(commit_path(*version)));
+        let files = self.files(segment);
+        let (provenance, checksum) = (self.provenance(segment, &files), self.checksum(segment));
+        let names = files.iter().map(object).chain(provenance.iter().chain(&checksum).cloned());
         let needed: Vec<ObjectName> =
             checkpoint.iter().cloned().chain(names).filter(|name| !self.fed.contains_key(name)).collect();
         if !needed.is_empty() {
@@ -164,10 +174,45 @@ impl Load {
             Ok(sidecars) => return Ok(Attempt::Needs(sidecars)),
             Err(error) => return Ok(Attempt::BadCheckpoint(error)),
         }
-        for version in commits {
-            self.replay_commit(version, segment.version, &mut replay)?;
+        for file in &files {
+            match file {
+                ReplayFile::Commit(commit) => self.replay_commit(commit.version, segment.version, &mut replay)?,
+                ReplayFile::Compacted(compacted) => {
+                    let name = object(file);
+                    let bytes = self.fed.get(&name).and_then(Option::as_ref);
+                    let Some(actions) = bytes.and_then(|bytes| compacted::read(name.as_str(), bytes)) else {
+                        return Ok(Attempt::BadCompacted(compacted.range));
+                    };
+                    actions.into_iter().for_each(|action| replay.apply(action));
+                }
+            }
         }
-        replay.finish(segment.version).map(|snapshot| Attempt::Done(Box::new(snapshot)))
+        if let Some(name) = &provenance {
+            self.replay_provenance(name, &mut replay)?;
+        }
+        let stamp = checksum.and_then(|name| self.fed.get(&name)?.as_deref().and_then(in_commit_timestamp));
+        replay.finish(segment.version, stamp).map(|snapshot| Attempt::Done(Box::new(snapshot)))
+    }
+
+    /// What is replayed on top of the checkpoint, ascending.
+    fn files(&self, segment: &LogSegment) -> Vec<ReplayFile> {
+        let mut trusted = segment.clone();
+        trusted.compacted.retain(|compacted| !self.distrusted.contains(&compacted.range));
+        trusted.with_compacted()
+    }
+
+    /// The version's own commit, where a checkpoint or a compacted log stands for it: its provenance is in neither.
+    fn provenance(&self, segment: &LogSegment, files: &[ReplayFile]) -> Option<ObjectName> {
+        let covered = !matches!(files.last(), Some(ReplayFile::Commit(_)));
+        (covered && self.listing.has_commit(segment.version)).then(|| ObjectName::new(commit_path(segment.version)))
+    }
+
+    /// The version's checksum file, where its commit is gone.
+    fn checksum(&self, segment: &LogSegment) -> Option<ObjectName> {
+        let version = segment.version;
+        let stands_alone = !self.listing.has_commit(version) && self.listing.has_checksum(version);
+        let name = LogName::Checksum(version).path().filter(|_| stands_alone)?;
+        Some(ObjectName::new(name))
     }
 
     /// Applies a checkpoint, or says which sidecars are still to be read.
@@ -203,6 +248,16 @@ impl Load {
         each_action(name.as_str(), self.bytes(&name)?, info, |action| replay.apply(action))
     }
 
+    /// Applied again, a commit changes nothing but this: it tells statistics that a checkpoint may lack. Its removes are left
+    /// out, because the checkpoint knows which of them have expired.
+    fn replay_provenance(&self, name: &ObjectName, replay: &mut Replay) -> Result<(), DeltaError> {
+        each_action(name.as_str(), self.bytes(name)?, InfoUse::Keep, |action| {
+            if !matches!(action, Action::Remove(_)) {
+                replay.apply(action);
+            }
+        })
+    }
+
     fn bytes(&self, name: &ObjectName) -> Result<&Bytes, DeltaError> {
         self.fed.get(name).and_then(Option::as_ref).ok_or_else(|| DeltaError::Damaged {
             object: name.to_string(),
@@ -210,4 +265,21 @@ impl Load {
             advice: "load the table again; if it stays away, restore it from a copy".into(),
         })
     }
+}
+
+fn object(file: &ReplayFile) -> ObjectName {
+    match file {
+        ReplayFile::Commit(commit) => ObjectName::new(commit_path(commit.version)),
+        ReplayFile::Compacted(compacted) => ObjectName::new(log_path(&compacted.file.name)),
+    }
+}
+
+/// The version's own timestamp, in milliseconds since 1970, by its checksum file.
+fn in_commit_timestamp(checksum: &[u8]) -> Option<i64> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Fields {
+        in_commit_timestamp_opt: Option<i64>,
+    }
+    serde_json::from_slice::<Fields>(checksum).ok()?.in_commit_timestamp_opt
 }

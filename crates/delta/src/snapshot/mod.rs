@@ -1,5 +1,6 @@
 //! One version of a table, replayed from its log.
 
+mod compacted;
 mod file_set;
 mod load;
 mod replay;

@@ -38,8 +38,8 @@ impl Replay {
         }
     }
 
-    /// The snapshot of these actions alone.
-    pub(super) fn finish(mut self, version: Version) -> Result<Snapshot, DeltaError> {
+    /// The snapshot of these actions alone. `stamp_ms` is the version's own timestamp where its provenance is gone.
+    pub(super) fn finish(mut self, version: Version, stamp_ms: Option<i64>) -> Result<Snapshot, DeltaError> {
         let missing = |what: &str| {
             DeltaError::damaged("_delta_log", format!("no {what} action stands anywhere up to version {version}"))
         };
@@ -47,7 +47,11 @@ impl Replay {
         protocol.check_readable()?;
         let metadata = self.metadata.take().ok_or_else(|| missing("metaData"))?;
         self.domains.retain(|_, domain| !domain.removed);
-        let core = Core::new(version, protocol, metadata, (self.txns, self.domains), self.info.as_ref())?;
+        let mut core = Core::new(version, protocol, metadata, (self.txns, self.domains), self.info.as_ref())?;
+        if self.info.is_none() && core.metadata.in_commit_timestamps() {
+            core.in_commit_timestamp_ms = stamp_ms;
+            core.committed_ms = stamp_ms;
+        }
         Ok(Snapshot::new(core, FileSet::default().with(self.layer), self.info))
     }
 

@@ -79,6 +79,58 @@ fn a_stale_hint_costs_a_listing_and_nothing_else() {
     }
 }
 
+#[test]
+fn a_damaged_compacted_log_gives_way_to_its_commits() {
+    let Some(root) = conformance("delta") else { return };
+    let table = root.join("delta-rs/simple_table");
+    let compacted = "_delta_log/00000000000000000001.00000000000000000003.compacted.json".to_owned();
+    let twice = "{\"remove\":{\"path\":\"x\",\"dataChange\":true}}\n{\"add\":{\"path\":\"x\",\"partitionValues\":{},\"size\":1,\"modificationTime\":1,\"dataChange\":true}}";
+    for bytes in [Some("{\"add\":"), Some(twice), None] {
+        let all: Vec<_> = names(&table).into_iter().chain([(compacted.clone(), 9)]).collect();
+        let mut load = Load::new(all, true, None);
+        let LoadStep::Needs(first) = load.step().unwrap() else { panic!("objects are needed") };
+        assert_eq!(first.len(), 3, "versions 0 and 4 and what stands for those between");
+        for name in first {
+            let own = std::fs::read(table.join(name.as_str())).ok();
+            load.feed(name, own.or(bytes.map(Into::into)).map(Bytes::from));
+        }
+        let LoadStep::Needs(second) = load.step().unwrap() else { panic!("the commits are needed") };
+        assert_eq!(second.len(), 3);
+        for name in second {
+            let bytes = std::fs::read(table.join(name.as_str())).unwrap();
+            load.feed(name, Some(Bytes::from(bytes)));
+        }
+        let LoadStep::Done(snapshot) = load.step().unwrap() else { panic!("nothing more is needed") };
+        let plain = load_names(&table, &names(&table), None).unwrap();
+        assert_eq!((snapshot.version(), snapshot.num_files()), (plain.version(), plain.num_files()));
+        assert_eq!(snapshot.commit_info(), plain.commit_info());
+    }
+}
+
+#[test]
+fn a_checksum_file_tells_the_timestamp_of_a_version_whose_commit_is_gone_and_nothing_else() {
+    let Some(root) = conformance("delta-spark") else { return };
+    let table = root.join("ict_from_start");
+    let whole = load_names(&table, &names(&table), Some(Version::new(3))).unwrap();
+    let is_of_3 = |name: &str| name.contains("00000000000000000003");
+    let alone: Vec<_> =
+        names(&table).into_iter().filter(|(name, _)| is_of_3(name) && !name.ends_with("3.json")).collect();
+    assert!(alone.iter().any(|(name, _)| name.ends_with(".crc")), "{alone:?}");
+    let short = load_names(&table, &alone, Some(Version::new(3))).unwrap();
+    assert_eq!(short.commit_info(), None);
+    assert!(whole.in_commit_timestamp_ms().is_some());
+    assert_eq!(short.in_commit_timestamp_ms(), whole.in_commit_timestamp_ms());
+    // A checksum file that lies, or is none, changes nothing of the state.
+    for junk in ["", "{", r#"{"numFiles":0,"metadata":{"id":"other"},"inCommitTimestampOpt":"x"}"#] {
+        let mut load = Load::new(alone.clone(), true, None);
+        let lie = |name: &str, bytes: Vec<u8>| Some(if name.ends_with(".crc") { junk.into() } else { bytes });
+        assert_eq!(feed_all(&mut load, &table, lie), Ok(3));
+        let LoadStep::Done(snapshot) = load.step().unwrap() else { panic!("it is done") };
+        assert_eq!((snapshot.num_files(), snapshot.table_id()), (whole.num_files(), whole.table_id()));
+        assert_eq!(snapshot.in_commit_timestamp_ms(), None);
+    }
+}
+
 fn load_bytes(name: &str, bytes: Vec<u8>) -> Result<(), String> {
     let mut load = Load::new([(name, bytes.len() as u64)], true, None);
     for _ in 0..4 {
