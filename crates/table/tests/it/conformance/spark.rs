@@ -1,4 +1,4 @@
-//! Every version of the tables that Spark wrote: rows, row ids, and which version a time means.
+//! Every version of the tables that Spark wrote: rows and row ids.
 
 use super::{cells, copy, folder, open, rows_of};
 use lakebed_data::json_row;
@@ -7,7 +7,6 @@ use lakebed_transaction::{Column, ColumnType};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
 
 /// Tables whose rows are not read, each with the feature that the refusal must name.
 const REFUSED: &[(&str, &str)] = &[("variant_shredded", "variantShredding")];
@@ -150,45 +149,4 @@ async fn rows_of_every_version_are_those_that_spark_reads() {
     }
     println!("{counted:?}");
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
-}
-
-/// The files' times of versions that Spark did not read: of 6 and 9 as its answers tell, of the others between them.
-const AGED: &[(u64, u64)] =
-    &[(6, 1_795_642_175_046), (7, 1_795_728_575_046), (8, 1_795_814_975_046), (9, 1_795_901_375_046)];
-
-fn set_time(table: &Path, version: u64, ms: u64) {
-    let commit = table.join(format!("_delta_log/{version:020}.json"));
-    if let Ok(file) = std::fs::File::options().write(true).open(commit) {
-        file.set_modified(UNIX_EPOCH + Duration::from_millis(ms)).unwrap();
-    }
-}
-
-#[tokio::test]
-async fn times_mean_the_versions_that_spark_takes_them_for() {
-    let (mut wrong, mut asked) = (Vec::new(), 0);
-    for case in cases() {
-        let copies = tempfile::tempdir().unwrap();
-        copy(&case.root.join("_delta_log"), &copies.path().join("_delta_log"));
-        for theirs in case.expected["versions"].as_array().unwrap() {
-            if let (Some(at), Some(ms)) = (theirs["version"].as_u64(), theirs["file_mtime_ms"].as_u64()) {
-                set_time(copies.path(), at, ms);
-            }
-        }
-        if case.name == "log_cleanup" {
-            AGED.iter().for_each(|(at, ms)| set_time(copies.path(), *at, *ms));
-        }
-        let table = open(copies.path()).await.unwrap();
-        for answer in case.expected["timestamp_travel"].as_array().unwrap() {
-            let Some(theirs) = answer["answer"]["version"].as_u64() else { continue };
-            let ms = answer["timestamp_ms"].as_i64().unwrap();
-            match table.at(VersionSpec::AtMs(ms)).await {
-                Ok(ours) if ours.version().get() == theirs => {}
-                Ok(ours) => wrong.push(format!("{} at {ms}: ours {}, Spark's {theirs}", case.name, ours.version())),
-                Err(error) => wrong.push(format!("{} at {ms}: Spark's {theirs}, {error}", case.name)),
-            }
-            asked += 1;
-        }
-    }
-    println!("{asked} times");
-    assert!(wrong.is_empty(), "{} of {asked} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
