@@ -6,7 +6,7 @@ use crate::error::CliError;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use lakebed_conflict::maxcompute::Compaction;
 use lakebed_storage::{Durability, StoreOptions};
-use lakebed_table::{CommitOptions, OpenOptions, TableFormat};
+use lakebed_table::{CommitOptions, Matched, NotMatched, OpenOptions, TableFormat};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -175,6 +175,10 @@ pub(crate) enum Command {
     Overwrite(OverwriteArgs),
     /// Delete the rows that a predicate selects.
     Delete(DeleteArgs),
+    /// Set columns of the rows that a predicate selects.
+    Update(UpdateArgs),
+    /// Bring rows in by key: update or delete those that are there, add those that are not.
+    Merge(MergeArgs),
     /// Delete all rows.
     Truncate(TruncateArgs),
     /// Set table properties.
@@ -273,6 +277,69 @@ pub(crate) struct DeleteArgs {
     pub(crate) predicate: String,
     #[command(flatten)]
     pub(crate) committing: Committing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UpdateArgs {
+    pub(crate) table: String,
+    /// A column and its new value, computed from the old row, as in `price=price * 2`; may be given several times.
+    #[arg(long, value_name = "COLUMN=EXPRESSION", required = true, allow_hyphen_values = true)]
+    pub(crate) set: Vec<String>,
+    /// Only the rows that this selects.
+    #[arg(long = "where", value_name = "PREDICATE", allow_hyphen_values = true)]
+    pub(crate) predicate: Option<String>,
+    #[command(flatten)]
+    pub(crate) committing: Committing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    pub(crate) table: String,
+    /// .parquet, .csv (with a header), .jsonl, or - for JSON lines on standard input.
+    pub(crate) file: String,
+    /// A column of the key; may be given several times, or several separated by commas.
+    #[arg(long, value_name = "COLUMN", required = true, value_delimiter = ',')]
+    pub(crate) on: Vec<String>,
+    /// What becomes of rows whose key the file has.
+    #[arg(long, value_enum, default_value_t = MatchedArg::Update)]
+    pub(crate) matched: MatchedArg,
+    /// What becomes of rows of the file whose key the table does not have.
+    #[arg(long, value_enum, default_value_t = NotMatchedArg::Insert)]
+    pub(crate) not_matched: NotMatchedArg,
+    #[command(flatten)]
+    pub(crate) committing: Committing,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum MatchedArg {
+    Update,
+    Delete,
+    Ignore,
+}
+
+impl From<MatchedArg> for Matched {
+    fn from(arg: MatchedArg) -> Self {
+        match arg {
+            MatchedArg::Update => Self::Update,
+            MatchedArg::Delete => Self::Delete,
+            MatchedArg::Ignore => Self::Ignore,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum NotMatchedArg {
+    Insert,
+    Ignore,
+}
+
+impl From<NotMatchedArg> for NotMatched {
+    fn from(arg: NotMatchedArg) -> Self {
+        match arg {
+            NotMatchedArg::Insert => Self::Insert,
+            NotMatchedArg::Ignore => Self::Ignore,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,7 @@
 //! Parquet files out of rows.
 
 use crate::DataError;
-use crate::schema::{align, arrow_schema};
+use crate::schema::{align, arrow_schema, relabel};
 use crate::stats::{Collector, StatsColumns};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -23,8 +23,11 @@ pub struct WriteOptions {
     pub row_group_rows: usize,
     /// A row group is closed once its buffers hold about so many bytes (default 64 MiB).
     pub row_group_bytes: usize,
-    /// Which columns get statistics.
+    /// Which columns get statistics, by their names in the file.
     pub stats: StatsColumns,
+    /// The schema of the file where its columns have other names there, or field ids: the types and the order are those of the
+    /// columns. Field ids stand in the metadata under `PARQUET:field_id`.
+    pub file_schema: Option<SchemaRef>,
 }
 
 impl Default for WriteOptions {
@@ -34,6 +37,7 @@ impl Default for WriteOptions {
             row_group_rows: 1 << 20,
             row_group_bytes: 64 << 20,
             stats: StatsColumns::default(),
+            file_schema: None,
         }
     }
 }
@@ -43,6 +47,13 @@ impl WriteOptions {
     #[must_use]
     pub const fn with_target_size_bytes(mut self, bytes: usize) -> Self {
         self.target_size_bytes = bytes;
+        self
+    }
+
+    /// These options with the schema that the file is to have.
+    #[must_use]
+    pub fn with_file_schema(mut self, schema: Option<SchemaRef>) -> Self {
+        self.file_schema = schema;
         self
     }
 
@@ -87,6 +98,8 @@ pub struct WrittenFile {
 #[derive(Debug)]
 pub struct ParquetSink {
     columns: Vec<Column>,
+    /// The columns by their names in the file.
+    in_file: Vec<Column>,
     schema: SchemaRef,
     options: WriteOptions,
     open: Option<Open>,
@@ -111,7 +124,12 @@ impl ParquetSink {
     /// # Errors
     /// [`DataError::UnsupportedType`] for a type that cannot be written.
     pub fn new(columns: &[Column], options: WriteOptions) -> Result<Self, DataError> {
-        Ok(Self { columns: columns.to_vec(), schema: arrow_schema(columns)?, options, open: None, done: Vec::new() })
+        let schema = arrow_schema(columns)?;
+        let (schema, in_file) = match &options.file_schema {
+            Some(named) => (Arc::clone(named), renamed(columns, named)?),
+            None => (schema, columns.to_vec()),
+        };
+        Ok(Self { columns: columns.to_vec(), in_file, schema, options, open: None, done: Vec::new() })
     }
 
     /// Adds rows, aligned to the columns first (see [`align`]).
@@ -134,7 +152,8 @@ impl ParquetSink {
             Some(open) => open,
             None => self.begin()?,
         };
-        open.writer.write(slice).map_err(DataError::parquet(NAME))?;
+        let named = self.options.file_schema.as_ref().map(|schema| relabel(slice, schema)).transpose()?;
+        open.writer.write(named.as_ref().unwrap_or(slice)).map_err(DataError::parquet(NAME))?;
         open.stats.update(slice)?;
         open.rows += slice.num_rows() as u64;
         if open.writer.in_progress_size() >= self.options.row_group_bytes {
@@ -158,7 +177,7 @@ impl ParquetSink {
         let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
         let writer = ArrowWriter::try_new_with_options(Vec::new(), Arc::clone(&self.schema), options)
             .map_err(DataError::parquet(NAME))?;
-        Ok(Open { writer, stats: Collector::new(&self.columns, &self.options.stats), rows: 0 })
+        Ok(Open { writer, stats: Collector::new(&self.in_file, &self.options.stats), rows: 0 })
     }
 
     /// The files that are finished so far; each is handed out once.
@@ -176,6 +195,16 @@ impl ParquetSink {
         }
         Ok(self.done)
     }
+}
+
+/// The columns under the names of the file's schema.
+fn renamed(columns: &[Column], schema: &SchemaRef) -> Result<Vec<Column>, DataError> {
+    let in_file = crate::schema::columns_of(schema)?;
+    if in_file.len() == columns.len() {
+        return Ok(in_file);
+    }
+    let names = crate::schema::listed(columns.iter().map(|column| column.name.as_str()));
+    Err(DataError::ExtraColumn { column: "of the file's schema".to_owned(), known: names })
 }
 
 fn close(open: Open) -> Result<WrittenFile, DataError> {

@@ -43,7 +43,9 @@ mod time_text;
 mod upkeep;
 
 pub use checkpoint::{CheckpointFile, sidecars_of, wants_v2_checkpoints, write_checkpoint, write_v2_checkpoint};
-pub use commit::{DeltaFormat, Landed, Pending, Reads, Transaction, Vouched, name_row_tracking_columns};
+pub use commit::{
+    DeltaFormat, Landed, Pending, Reads, RowChange, Transaction, Vouched, landed_rows, name_row_tracking_columns,
+};
 pub use error::DeltaError;
 pub use interval::interval_ms;
 pub use protocol::{

@@ -40,6 +40,25 @@ pub fn tight_bounds(stats: &str) -> bool {
     serde_json::from_str::<Stats>(stats).is_ok_and(|stats| stats.tight_bounds.unwrap_or(true))
 }
 
+/// Statistics of a file some of whose rows are deleted: the bounds hold, but are no longer values that must occur.
+///
+/// `rows` counts the file's rows, deleted ones included; it is put in where the text does not say or cannot be read.
+///
+/// ```
+/// let loose = lakebed_delta::stats::loosened(Some(r#"{"numRecords":3,"minValues":{"id":1}}"#), 3);
+/// assert_eq!(loose, r#"{"numRecords":3,"minValues":{"id":1},"tightBounds":false}"#);
+/// ```
+#[must_use]
+pub fn loosened(stats: Option<&str>, rows: u64) -> String {
+    let parsed = stats.and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok());
+    let mut known = parsed.unwrap_or_default();
+    if known.get("numRecords").and_then(Value::as_u64).is_none() {
+        known.insert("numRecords".to_owned(), rows.into());
+    }
+    known.insert("tightBounds".to_owned(), false.into());
+    Value::Object(known).to_string()
+}
+
 /// What the statistics promise of each top-level column, by logical name. A column that is not named is not known.
 ///
 /// Statistics that cannot be read promise nothing.

@@ -1,10 +1,10 @@
-//! INSERT and full or partial overwrite.
+//! INSERT, full or partial overwrite, and DELETE.
 
-use crate::delete::{matching_files, remaining_rows};
-use crate::rows::RowWriter;
+use crate::delete::{matching_files, take_out};
+use crate::statement::{Writers, Writing};
 use crate::{OpsError, Plan, SnapshotView};
 use arrow_array::RecordBatch;
-use lakebed_data::{DataError, WriteOptions, filter_mask};
+use lakebed_data::DataError;
 use lakebed_storage::Store;
 use lakebed_transaction::{Expr, ReadPredicate};
 use std::sync::Arc;
@@ -15,21 +15,22 @@ pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch, DataError>> + Sen
 /// Plans an append of rows that depend on nothing in the table.
 ///
 /// # Errors
-/// The rows do not fit the table's columns, or a data file cannot be written.
+/// The rows do not fit the table's columns or constraints, or a data file cannot be written.
 pub async fn append(
     store: &Arc<dyn Store>,
     view: &dyn SnapshotView,
     source: Batches,
-    options: WriteOptions,
+    writing: &Writing,
 ) -> Result<Plan, OpsError> {
     let mut plan = Plan { operation: "WRITE", ..Plan::default() };
     plan.parameters.insert("mode".to_owned(), "Append".to_owned());
     plan.parameters.insert("partitionBy".to_owned(), partition_by(view));
-    let mut writer = RowWriter::new(store, view, options);
+    let layout = view.layout()?;
+    let mut writers = Writers::appending(store, &layout, writing)?;
     for batch in source {
-        plan.rows_inserted += writer.write(&batch?).await?;
+        plan.rows_inserted += writers.insert(&batch?).await?;
     }
-    plan.added = writer.finish().await?;
+    writers.finish(store, &mut plan).await?;
     Ok(plan)
 }
 
@@ -46,20 +47,23 @@ pub enum OverwriteScope {
 /// Plans an overwrite.
 ///
 /// # Errors
-/// The rows do not fit the table's columns or the scope, or a data file cannot be read or written.
+/// The rows do not fit the table's columns, its constraints or the scope, or a data file cannot be read or written.
 pub async fn overwrite(
     store: &Arc<dyn Store>,
     view: &dyn SnapshotView,
     source: Batches,
     scope: &OverwriteScope,
-    options: WriteOptions,
+    writing: &Writing,
 ) -> Result<Plan, OpsError> {
     let mut plan = Plan { operation: "WRITE", ..Plan::default() };
     plan.parameters.insert("mode".to_owned(), "Overwrite".to_owned());
     plan.parameters.insert("partitionBy".to_owned(), partition_by(view));
-    let mut writer = RowWriter::new(store, view, options);
+    let layout = view.layout()?;
+    let mut writers;
     match scope {
         OverwriteScope::Whole => {
+            // Whole files that go and others that come are their own record of changes.
+            writers = Writers::appending(store, &layout, writing)?;
             let files = view.files()?;
             plan.predicates.push(ReadPredicate { partition: vec![Expr::always()], data: Vec::new() });
             plan.rows_deleted = files.iter().filter_map(|f| Some(f.physical_rows? - f.deleted.len())).sum();
@@ -67,29 +71,23 @@ pub async fn overwrite(
             plan.removed.clone_from(&plan.read);
         }
         OverwriteScope::Where(predicate, text) => {
+            writers = Writers::changing(store, &layout, writing)?;
             plan.parameters.insert("predicate".to_owned(), text.clone());
-            remaining_rows(store, view, predicate, &mut plan, &mut writer).await?;
+            take_out(store, view, predicate, &mut plan, &mut writers).await?;
         }
     }
     for batch in source {
-        let batch = batch?;
-        if let OverwriteScope::Where(predicate, text) = scope {
-            let aligned = lakebed_data::align(&batch, &view.columns())?;
-            let outside = aligned.num_rows() - filter_mask(predicate, &aligned)?.true_count();
-            if outside > 0 {
-                return Err(OpsError::Invalid {
-                    problem: format!("{outside} of the new rows do not meet the overwritten range `{text}`"),
-                    advice: "overwrite only the range that the new rows belong to".to_owned(),
-                });
-            }
-        }
-        plan.rows_inserted += writer.write(&batch).await?;
+        plan.rows_inserted += match scope {
+            OverwriteScope::Whole => writers.insert(&batch?).await?,
+            OverwriteScope::Where(predicate, text) => writers.insert_within(&batch?, predicate, text).await?,
+        };
     }
-    plan.added = writer.finish().await?;
+    writers.finish(store, &mut plan).await?;
     Ok(plan)
 }
 
-/// Plans a DELETE by rewriting the files that hold matching rows. `text` is the predicate's SQL, for the log.
+/// Plans a DELETE: by deletion vectors where the table has them, else by rewriting the files that hold matching rows. `text` is
+/// the predicate's SQL, for the log.
 ///
 /// # Errors
 /// The predicate cannot be evaluated, or a data file cannot be read or written.
@@ -98,13 +96,14 @@ pub async fn delete(
     view: &dyn SnapshotView,
     predicate: &Expr,
     text: &str,
-    options: WriteOptions,
+    writing: &Writing,
 ) -> Result<Plan, OpsError> {
     let mut plan = Plan { operation: "DELETE", ..Plan::default() };
     plan.parameters.insert("predicate".to_owned(), serde_json::json!([text]).to_string());
-    let mut writer = RowWriter::new(store, view, options);
-    remaining_rows(store, view, predicate, &mut plan, &mut writer).await?;
-    plan.added = writer.finish().await?;
+    let layout = view.layout()?;
+    let mut writers = Writers::changing(store, &layout, writing)?;
+    take_out(store, view, predicate, &mut plan, &mut writers).await?;
+    writers.finish(store, &mut plan).await?;
     Ok(plan)
 }
 

@@ -1,7 +1,8 @@
 //! CREATE TABLE: the first metadata and protocol, and which properties need which features.
 
-use crate::OpsError;
-use lakebed_delta::action::{Action, Metadata, Protocol, TextMap};
+use crate::{OpsError, features};
+use lakebed_delta::FEATURE_PROPERTY_PREFIX;
+use lakebed_delta::action::{Action, Metadata, TextMap};
 use lakebed_delta::schema::StructType;
 use lakebed_transaction::{Column, ColumnType};
 use std::collections::BTreeMap;
@@ -19,10 +20,6 @@ pub struct TableDefinition {
 
 /// Properties of features that this version cannot keep up when it writes rows, with the feature's name.
 const NOT_WRITTEN: &[(&str, &str)] = &[
-    ("delta.enableChangeDataFeed", "changeDataFeed"),
-    ("delta.columnMapping.mode", "columnMapping"),
-    ("delta.enableRowTracking", "rowTracking"),
-    ("delta.enableTypeWidening", "typeWidening"),
     ("delta.enableIcebergCompatV1", "icebergCompatV1"),
     ("delta.enableIcebergCompatV2", "icebergCompatV2"),
     ("delta.enableIcebergCompatV3", "icebergCompatV3"),
@@ -51,7 +48,8 @@ pub fn delta_definition(definition: &TableDefinition, id: &str, now_ms: i64) -> 
     for (key, value) in &definition.properties {
         metadata.configuration.set(key, Some(value));
     }
-    Ok(vec![Action::Protocol(Protocol::needed_for(&metadata)?), Action::Metadata(metadata)])
+    let protocol = features::turn_on(None, &mut metadata)?.unwrap_or_default();
+    Ok(vec![Action::Protocol(protocol), Action::Metadata(metadata)])
 }
 
 fn check_columns(definition: &TableDefinition) -> Result<(), OpsError> {
@@ -100,12 +98,16 @@ const PLAIN: &[&str] = &[
     "delta.checkpoint.writeStatsAsStruct",
     "delta.checkpointInterval",
     "delta.checkpointPolicy",
+    "delta.columnMapping.mode",
     "delta.dataSkippingNumIndexedCols",
     "delta.dataSkippingStatsColumns",
     "delta.deletedFileRetentionDuration",
+    "delta.enableChangeDataFeed",
     "delta.enableDeletionVectors",
     "delta.enableExpiredLogCleanup",
     "delta.enableInCommitTimestamps",
+    "delta.enableRowTracking",
+    "delta.enableTypeWidening",
     "delta.isolationLevel",
     "delta.logRetentionDuration",
     "delta.parquet.compression.codec",
@@ -122,7 +124,8 @@ const PLAIN: &[&str] = &[
 fn refuse_protected(key: &str) -> Result<(), OpsError> {
     let feature = NOT_WRITTEN.iter().any(|(known, _)| *known == key);
     let ours = key.get(..6).is_some_and(|prefix| prefix.eq_ignore_ascii_case("delta."));
-    if !ours || feature || PLAIN.contains(&key) {
+    let named = key.starts_with(FEATURE_PROPERTY_PREFIX) || key.starts_with(CONSTRAINT_PREFIX);
+    if !ours || feature || named || PLAIN.contains(&key) {
         return Ok(());
     }
     Err(OpsError::Invalid {
@@ -182,10 +185,12 @@ fn check_value(key: &str, value: &str) -> Result<(), OpsError> {
         "delta.logRetentionDuration" | "delta.deletedFileRetentionDuration" => {
             lakebed_delta::interval_ms(value).is_none()
         }
-        "delta.appendOnly" | "delta.enableDeletionVectors" | "delta.enableInCommitTimestamps" => {
-            !["true", "false"].contains(&value.to_ascii_lowercase().as_str())
-        }
         "delta.checkpointPolicy" => !["classic", "v2"].contains(&value.to_ascii_lowercase().as_str()),
+        "delta.appendOnly" => !is_flag(value),
+        "delta.columnMapping.mode" => !["none", "name", "id"].contains(&value.to_ascii_lowercase().as_str()),
+        _ if key.starts_with("delta.enable") => !is_flag(value),
+        _ if key.starts_with(FEATURE_PROPERTY_PREFIX) => !["supported", "enabled"].contains(&value),
+        _ if key.starts_with(CONSTRAINT_PREFIX) => lakebed_sql::parse_expression(value).is_err(),
         _ => false,
     };
     if bad {
@@ -197,9 +202,19 @@ fn check_value(key: &str, value: &str) -> Result<(), OpsError> {
                 "delta.logRetentionDuration" | "delta.deletedFileRetentionDuration" => {
                     "give an interval of fixed length, such as `interval 7 days`".to_owned()
                 }
+                "delta.columnMapping.mode" => "choose none, name or id".to_owned(),
+                _ if key.starts_with(FEATURE_PROPERTY_PREFIX) => "choose supported".to_owned(),
+                _ if key.starts_with(CONSTRAINT_PREFIX) => "give a condition, such as `price > 0`".to_owned(),
                 _ => "choose true or false".to_owned(),
             },
         });
     }
     Ok(())
+}
+
+/// A condition on every row, by name.
+pub(crate) const CONSTRAINT_PREFIX: &str = "delta.constraints.";
+
+fn is_flag(value: &str) -> bool {
+    value.eq_ignore_ascii_case("true") || value.eq_ignore_ascii_case("false")
 }

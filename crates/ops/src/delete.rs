@@ -1,12 +1,11 @@
-//! Finding the files that a predicate concerns, and rewriting them without the rows that meet it.
+//! Finding the files that a predicate concerns, and taking the rows that meet it out of them.
 
-use crate::rows::RowWriter;
-use crate::scan::open_view_file;
+use crate::statement::Writers;
+use crate::touch::{Touched, touch};
 use crate::view::{SnapshotView, ViewFile};
 use crate::{OpsError, Plan};
 use arrow_array::BooleanArray;
-use arrow_select::filter::filter_record_batch;
-use lakebed_data::{Rows, evaluate_scalar, filter_mask};
+use lakebed_data::{evaluate_scalar, filter_mask};
 use lakebed_storage::Store;
 use lakebed_transaction::{Expr, ReadPredicate, Scalar};
 use std::sync::Arc;
@@ -60,44 +59,25 @@ pub(crate) fn split(predicate: &Expr, partition_columns: &[String]) -> ReadPredi
     ReadPredicate { partition, data }
 }
 
-/// Takes the rows that meet the predicate out of the table: files without such rows stay, files of nothing else go, the
-/// others are rewritten. What was read and removed goes into the plan.
-pub(crate) async fn remaining_rows(
+/// Takes the rows that meet the predicate out of the table. What was read and removed goes into the plan.
+pub(crate) async fn take_out(
     store: &Arc<dyn Store>,
     view: &dyn SnapshotView,
     predicate: &Expr,
     plan: &mut Plan,
-    writer: &mut RowWriter<'_>,
+    writers: &mut Writers<'_>,
 ) -> Result<(), OpsError> {
     plan.predicates.push(split(predicate, &view.partition_columns()));
-    let columns = view.columns();
-    for (file, sure) in matching_files(view, predicate)? {
-        plan.read.push(file.id.clone());
-        if let (Match::Every, Some(rows)) = (sure, file.physical_rows) {
-            plan.rows_deleted += rows.saturating_sub(file.deleted.len());
-            plan.removed.push(file.id);
-            continue;
-        }
-        let mut kept = Vec::new();
-        let mut deleted = 0_u64;
-        let mut rows = open_view_file(store, &file, &columns, None).await?;
-        while let Some(Rows { batch, .. }) = rows.next().await? {
-            let meets = filter_mask(predicate, &batch)?;
-            deleted += meets.true_count() as u64;
-            let stays: BooleanArray = meets.iter().map(|met| Some(met != Some(true))).collect();
-            let rest = filter_record_batch(&batch, &stays).map_err(OpsError::rows(&file.object))?;
-            if rest.num_rows() > 0 {
-                kept.push(rest);
-            }
-        }
-        if deleted == 0 {
-            continue;
-        }
-        plan.rows_deleted += deleted;
-        plan.removed.push(file.id);
-        for batch in kept {
-            plan.rows_copied += writer.write(&batch).await?;
-        }
-    }
-    Ok(())
+    let files = matching_files(view, predicate)?;
+    touch(store, files, true, plan, writers, |batch, _| {
+        let deleted = filter_mask(predicate, batch)?;
+        let updated = none_of(batch.num_rows());
+        Ok(Touched { deleted, updated, replacement: None })
+    })
+    .await
+}
+
+/// A mask of no row.
+pub(crate) fn none_of(rows: usize) -> BooleanArray {
+    BooleanArray::from(vec![false; rows])
 }

@@ -1,10 +1,11 @@
 //! A plan as the actions of a Delta commit.
 
-use crate::{NewFile, OpsError, Plan};
-use lakebed_delta::action::{Action, Add, Metadata, TextMap};
-use lakebed_delta::{Snapshot, partition};
+use crate::create::CONSTRAINT_PREFIX;
+use crate::{MarkedFile, NewFile, OpsError, Plan, features};
+use lakebed_delta::action::{Action, Add, AddCdc, Metadata, TextMap};
+use lakebed_delta::{RowChange, Snapshot, partition, stats};
 use lakebed_naming::delta::encode_path;
-use lakebed_transaction::{ReadPredicate, UnitId};
+use lakebed_transaction::{KeyProbe, ReadPredicate, UnitId};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -17,6 +18,10 @@ pub struct Statement {
     pub predicates: Vec<ReadPredicate>,
     /// Paths of the files that were read, as the log spells them.
     pub read_files: Vec<Arc<str>>,
+    /// Keys that were looked up.
+    pub keys: Vec<KeyProbe>,
+    /// Rows that deletion vectors of this statement delete, by file.
+    pub row_changes: Vec<RowChange>,
     /// The operation's name.
     pub operation: String,
     /// Its parameters as text; lists and maps as the text of their JSON.
@@ -25,35 +30,62 @@ pub struct Statement {
     pub metrics: BTreeMap<String, String>,
 }
 
-/// The actions of a plan: removes first, then adds.
+/// The actions of a plan: removes first, then adds, then files that tell of changes.
 ///
 /// # Errors
-/// The plan names a file that the version does not have.
+/// The plan names a file that the version does not have, or its deletion vectors are not written.
 pub fn statement(snapshot: &Snapshot, plan: &Plan, now_ms: i64) -> Result<Statement, OpsError> {
     let live: HashMap<UnitId, &Arc<Add>> = snapshot.files().map(|add| (UnitId::file(&add.path), add)).collect();
-    let mut actions = Vec::with_capacity(plan.removed.len() + plan.added.len());
-    let (mut removed_bytes, mut added_bytes) = (0_i64, 0_u64);
-    for id in &plan.removed {
-        let add = live.get(id).ok_or_else(|| OpsError::Invalid {
+    let find = |id: &UnitId| {
+        live.get(id).copied().ok_or_else(|| OpsError::Invalid {
             problem: format!("version {} has no file {id}", snapshot.version()),
             advice: "plan the statement again on the version that it is committed to".to_owned(),
-        })?;
+        })
+    };
+    let mut actions = Vec::with_capacity(plan.removed.len() + plan.added.len() + 2 * plan.marked.len());
+    let (mut removed_bytes, mut added_bytes) = (0_i64, 0_u64);
+    for id in &plan.removed {
+        let add = find(id)?;
         removed_bytes = removed_bytes.saturating_add(add.size);
         actions.push(Action::Remove(add.to_remove(now_ms, true)));
+    }
+    let mut row_changes = Vec::with_capacity(plan.marked.len());
+    for marked in &plan.marked {
+        let add = find(&marked.id)?;
+        actions.push(Action::Remove(add.to_remove(now_ms, true)));
+        actions.push(Action::Add(with_vector(add, marked)?));
+        row_changes.push(RowChange { path: Arc::clone(&add.path), deleted: marked.taken.clone() });
     }
     for file in &plan.added {
         added_bytes = added_bytes.saturating_add(file.size_bytes);
         actions.push(Action::Add(add(snapshot, file, now_ms)));
+    }
+    for file in &plan.changes {
+        let file = add(snapshot, file, now_ms);
+        let (path, partition_values, size) = (file.path, file.partition_values, file.size);
+        actions.push(Action::Cdc(AddCdc { path, partition_values, size, tags: None, data_change: false }));
     }
     let path = |id: &UnitId| live.get(id).map(|add| Arc::clone(&add.path));
     Ok(Statement {
         actions,
         predicates: plan.predicates.clone(),
         read_files: plan.read.iter().filter_map(path).collect(),
+        keys: plan.keys.clone(),
+        row_changes,
         operation: plan.operation.to_owned(),
         parameters: plan.parameters.clone(),
         metrics: metrics(plan, added_bytes, removed_bytes),
     })
+}
+
+/// The file with its new vector. What its statistics say holds for all its rows, so the bounds are no longer tight.
+fn with_vector(add: &Add, marked: &MarkedFile) -> Result<Add, OpsError> {
+    let vector = marked.vector.clone().ok_or_else(|| OpsError::Invalid {
+        problem: format!("the deletion vector of {} is not written", marked.id),
+        advice: "finish the statement's writers before its actions are made".to_owned(),
+    })?;
+    let stats = stats::loosened(add.stats.as_deref(), marked.physical_rows);
+    Ok(Add { deletion_vector: Some(vector), stats: Some(Arc::from(stats)), data_change: true, ..add.clone() })
 }
 
 fn add(snapshot: &Snapshot, file: &NewFile, now_ms: i64) -> Add {
@@ -72,26 +104,47 @@ fn add(snapshot: &Snapshot, file: &NewFile, now_ms: i64) -> Add {
 }
 
 fn metrics(plan: &Plan, added_bytes: u64, removed_bytes: i64) -> BTreeMap<String, String> {
-    let (added, removed) = (plan.added.len(), plan.removed.len());
-    let rows = plan.rows_inserted + plan.rows_copied;
-    let pairs = if plan.operation == "DELETE" {
-        vec![
-            ("numAddedFiles", added.to_string()),
-            ("numRemovedFiles", removed.to_string()),
-            ("numDeletedRows", plan.rows_deleted.to_string()),
-            ("numCopiedRows", plan.rows_copied.to_string()),
-            ("numAddedBytes", added_bytes.to_string()),
-            ("numRemovedBytes", removed_bytes.to_string()),
-        ]
-    } else {
-        vec![
-            ("numFiles", added.to_string()),
-            ("numOutputBytes", added_bytes.to_string()),
-            ("numOutputRows", rows.to_string()),
-            ("numRemovedFiles", removed.to_string()),
-            ("numRemovedBytes", removed_bytes.to_string()),
-        ]
-    };
+    let (added, removed, marked) = (plan.added.len(), plan.removed.len(), plan.marked.len());
+    let changes = plan.changes.len();
+    let mut pairs: Vec<(&str, String)> = Vec::new();
+    let mut count = |name: &'static str, value: &dyn ToString| pairs.push((name, value.to_string()));
+    match plan.operation {
+        "DELETE" | "UPDATE" => {
+            count("numAddedFiles", &added);
+            count("numRemovedFiles", &removed);
+            count("numDeletionVectorsAdded", &marked);
+            count("numAddedChangeFiles", &changes);
+            if plan.operation == "DELETE" {
+                count("numDeletedRows", &plan.rows_deleted);
+            } else {
+                count("numUpdatedRows", &plan.rows_updated);
+            }
+            count("numCopiedRows", &plan.rows_copied);
+            count("numAddedBytes", &added_bytes);
+            count("numRemovedBytes", &removed_bytes);
+        }
+        "MERGE" => {
+            count("numSourceRows", &plan.rows_given);
+            count("numTargetRowsInserted", &plan.rows_inserted);
+            count("numTargetRowsUpdated", &plan.rows_updated);
+            count("numTargetRowsDeleted", &plan.rows_deleted);
+            count("numTargetRowsCopied", &plan.rows_copied);
+            count("numTargetFilesAdded", &added);
+            count("numTargetFilesRemoved", &removed);
+            count("numTargetDeletionVectorsAdded", &marked);
+            count("numTargetChangeFilesAdded", &changes);
+            count("numTargetBytesAdded", &added_bytes);
+            count("numTargetBytesRemoved", &removed_bytes);
+            count("numOutputRows", &(plan.rows_inserted + plan.rows_updated + plan.rows_copied));
+        }
+        _ => {
+            count("numFiles", &added);
+            count("numOutputBytes", &added_bytes);
+            count("numOutputRows", &(plan.rows_inserted + plan.rows_copied));
+            count("numRemovedFiles", &removed);
+            count("numRemovedBytes", &removed_bytes);
+        }
+    }
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
@@ -120,13 +173,48 @@ pub fn set_properties(
         let pairs = serde_json::json!(set).to_string();
         ("SET TBLPROPERTIES", BTreeMap::from([("properties".to_owned(), pairs)]))
     };
-    let upgrade = snapshot.protocol().upgraded_for(&metadata)?.map(Action::Protocol);
+    refuse_unproved(snapshot, set)?;
+    let upgrade = features::turn_on(Some((snapshot.protocol(), snapshot.metadata())), &mut metadata)?;
+    let unnumbered = unnumbered(snapshot, &metadata);
+    // Files that land meanwhile would have no numbers, so they must be seen as conflicts.
+    let (predicates, read_files) = if unnumbered.is_empty() {
+        (Vec::new(), Vec::new())
+    } else {
+        (vec![ReadPredicate::default()], snapshot.files().map(|add| Arc::clone(&add.path)).collect())
+    };
+    let upgrade = upgrade.map(Action::Protocol).into_iter();
     Ok(Statement {
-        actions: upgrade.into_iter().chain([Action::Metadata(metadata)]).collect(),
-        predicates: Vec::new(),
-        read_files: Vec::new(),
+        actions: upgrade.chain([Action::Metadata(metadata)]).chain(unnumbered).collect(),
+        predicates,
+        read_files,
+        keys: Vec::new(),
+        row_changes: Vec::new(),
         operation: operation.to_owned(),
         parameters,
         metrics: BTreeMap::new(),
     })
+}
+
+/// The files that have no row ids yet, put in again so that they get some, where the metadata promises ids to every row.
+fn unnumbered(snapshot: &Snapshot, metadata: &Metadata) -> Vec<Action> {
+    const PROMISE: &str = "delta.enableRowTracking";
+    if !metadata.flag(PROMISE) || snapshot.metadata().flag(PROMISE) {
+        return Vec::new();
+    }
+    let bare = |add: &&Arc<Add>| add.base_row_id.is_none();
+    let again = |add: &Arc<Add>| Action::Add(Add { data_change: false, ..Add::clone(add) });
+    snapshot.files().filter(bare).map(again).collect()
+}
+
+/// A new constraint would say something of rows that nobody has checked.
+fn refuse_unproved(snapshot: &Snapshot, set: &BTreeMap<String, String>) -> Result<(), OpsError> {
+    let key = set.keys().find(|key| key.starts_with(CONSTRAINT_PREFIX));
+    match key.filter(|_| snapshot.num_files() > 0) {
+        None => Ok(()),
+        Some(key) => Err(OpsError::Invalid {
+            problem: format!("{key} cannot be set on a table with rows, which may not meet it"),
+            advice: "give constraints when the table is created, or add them with an engine that checks the rows"
+                .to_owned(),
+        }),
+    }
 }

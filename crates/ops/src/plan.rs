@@ -1,6 +1,7 @@
 //! What a statement comes to: files written, files taken out, and what was read.
 
-use lakebed_transaction::{ColumnBounds, ReadPredicate, Scalar, UnitId};
+use lakebed_delta::action::DeletionVector;
+use lakebed_transaction::{ColumnBounds, KeyProbe, ReadPredicate, RowSet, Scalar, UnitId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -21,6 +22,21 @@ pub struct NewFile {
     pub bounds: Vec<(Arc<str>, ColumnBounds)>,
 }
 
+/// A data file that stays, with more of its rows deleted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MarkedFile {
+    /// The file.
+    pub id: UnitId,
+    /// All its deleted rows.
+    pub rows: RowSet,
+    /// Those that this statement deletes.
+    pub taken: RowSet,
+    /// Rows in it, deleted ones included.
+    pub physical_rows: u64,
+    /// The vector that deletes `rows`, once it is written.
+    pub vector: Option<DeletionVector>,
+}
+
 /// A statement, planned on one version.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
@@ -32,22 +48,32 @@ pub struct Plan {
     pub added: Vec<NewFile>,
     /// Files that go out.
     pub removed: Vec<UnitId>,
+    /// Files that stay with more rows deleted.
+    pub marked: Vec<MarkedFile>,
+    /// Files that tell which rows changed.
+    pub changes: Vec<NewFile>,
     /// The filters under which rows were looked for, one for each read.
     pub predicates: Vec<ReadPredicate>,
     /// Files whose rows were read.
     pub read: Vec<UnitId>,
+    /// Keys that were looked up.
+    pub keys: Vec<KeyProbe>,
     /// Rows that the statement deleted.
     pub rows_deleted: u64,
     /// Rows that it copied unchanged into new files.
     pub rows_copied: u64,
     /// Rows that are new.
     pub rows_inserted: u64,
+    /// Rows that others replaced.
+    pub rows_updated: u64,
+    /// Rows that were given to a merge.
+    pub rows_given: u64,
 }
 
 impl Plan {
     /// Whether the statement changes nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.added.is_empty() && self.removed.is_empty()
+        self.added.is_empty() && self.removed.is_empty() && self.marked.is_empty()
     }
 }

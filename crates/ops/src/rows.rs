@@ -1,10 +1,14 @@
 //! Rows on their way into data files: split by partition, written, put.
 
+use crate::OpsError;
+use crate::layout::{Layout, PartitionLayout, tracking_columns};
 use crate::plan::NewFile;
-use crate::{OpsError, SnapshotView};
-use arrow_array::{RecordBatch, UInt32Array};
+use crate::statement::Writing;
+use crate::values::repeated;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow_schema::{Field, Schema, SchemaRef};
 use arrow_select::take::take_record_batch;
-use lakebed_data::{ParquetSink, WriteOptions, WrittenFile, align, scalar_at};
+use lakebed_data::{ParquetSink, WriteOptions, WrittenFile, align, arrow_schema, scalar_at};
 use lakebed_delta::partition;
 use lakebed_naming::Uuid;
 use lakebed_naming::delta::{data_file, partition_folder};
@@ -13,13 +17,30 @@ use lakebed_transaction::{Column, ColumnType, Scalar};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Writes rows into new data files of a table, one open file for each partition that occurs.
+/// The folder of files that tell which rows changed.
+const CHANGES_FOLDER: &str = "_change_data/";
+/// The column that says what became of a row.
+const CHANGE_TYPE: &str = "_change_type";
+
+/// What the files of a writer hold beside the table's columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Nothing.
+    Rows,
+    /// The ids and versions of rows that moved.
+    TrackedRows,
+    /// What became of each row.
+    Changes,
+}
+
+/// Writes rows into new files of a table, one open file for each partition that occurs.
 pub(crate) struct RowWriter<'a> {
     store: &'a Arc<dyn Store>,
     columns: Vec<Column>,
-    partition_columns: Vec<Column>,
-    file_columns: Vec<Column>,
+    partition: Vec<PartitionLayout>,
+    in_file: Vec<Column>,
     options: WriteOptions,
+    folder: &'static str,
     /// By the partition values as the log spells them, which are equal exactly when the values are.
     sinks: HashMap<Vec<Option<String>>, Sink>,
     parts: u32,
@@ -32,47 +53,62 @@ struct Sink {
 }
 
 impl<'a> RowWriter<'a> {
-    pub(crate) fn new(store: &'a Arc<dyn Store>, view: &dyn SnapshotView, options: WriteOptions) -> Self {
-        let columns = view.columns();
-        let names = view.partition_columns();
-        let is_partition = |column: &Column| names.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
-        let partition_columns = names
-            .iter()
-            .filter_map(|name| columns.iter().find(|c| c.name.eq_ignore_ascii_case(name)).cloned())
-            .collect();
-        // A column of type void is in no file.
-        let is_void = |column: &Column| column.column_type == ColumnType::Other("void".to_owned());
-        let in_file = |column: &&Column| !is_partition(column) && !is_void(column);
-        let file_columns = columns.iter().filter(in_file).cloned().collect();
-        Self {
+    /// # Errors
+    /// The table has columns that cannot be written here.
+    pub(crate) fn new(
+        store: &'a Arc<dyn Store>,
+        layout: &Layout,
+        writing: &Writing,
+        content: Content,
+    ) -> Result<Self, OpsError> {
+        let extra: Vec<Column> = match (content, &layout.row_ids) {
+            (Content::TrackedRows, Some(names)) => tracking_columns(names).into(),
+            (Content::Changes, _) => vec![Column::new(CHANGE_TYPE, ColumnType::String, true)],
+            (Content::Rows | Content::TrackedRows, _) => Vec::new(),
+        };
+        let mut options = writing.options.clone().with_stats(layout.stats.clone());
+        if let Some(fields) = &layout.file_fields {
+            options = options.with_file_schema(Some(named_schema(fields, &extra)?));
+        }
+        Ok(Self {
             store,
-            columns,
-            partition_columns,
-            file_columns,
+            columns: layout.columns.iter().chain(&extra).cloned().collect(),
+            partition: layout.partition.clone(),
+            in_file: layout.in_file.iter().chain(&extra).cloned().collect(),
             options,
+            folder: if content == Content::Changes { CHANGES_FOLDER } else { "" },
             sinks: HashMap::new(),
             parts: 0,
             files: Vec::new(),
-        }
+        })
     }
 
-    /// Takes rows, aligned to the table's columns by name.
+    /// Takes rows, aligned to the columns by name; what is beside the table's columns may be absent. How many.
     pub(crate) async fn write(&mut self, batch: &RecordBatch) -> Result<u64, OpsError> {
         let batch = align(batch, &self.columns)?;
         for (key, partition, rows) in self.split(&batch)? {
             if !self.sinks.contains_key(&key) {
-                let parquet = ParquetSink::new(&self.file_columns, self.options.clone())?;
+                let parquet = ParquetSink::new(&self.in_file, self.options.clone())?;
                 self.sinks.insert(key.clone(), Sink { partition, parquet });
             }
             let Some(sink) = self.sinks.get_mut(&key) else { continue };
             let indices: Vec<usize> =
-                self.file_columns.iter().filter_map(|c| rows.schema().index_of(&c.name).ok()).collect();
+                self.in_file.iter().filter_map(|c| rows.schema().index_of(&c.name).ok()).collect();
             sink.parquet.write(&rows.project(&indices).map_err(OpsError::rows("a batch"))?)?;
             let files = sink.parquet.take_files();
             let partition = sink.partition.clone();
             self.put(files, &key, &partition).await?;
         }
         Ok(batch.num_rows() as u64)
+    }
+
+    /// Takes rows with what became of them.
+    pub(crate) async fn write_change(&mut self, batch: &RecordBatch, change: &str) -> Result<(), OpsError> {
+        if batch.num_rows() > 0 {
+            let names = [Field::new(CHANGE_TYPE, arrow_schema::DataType::Utf8, true)];
+            self.write(&widened(batch, names, [repeated(change, batch.num_rows())])?).await?;
+        }
+        Ok(())
     }
 
     /// Closes every open file and gives all files that were written.
@@ -92,7 +128,7 @@ impl<'a> RowWriter<'a> {
         &self,
         batch: &RecordBatch,
     ) -> Result<Vec<(Vec<Option<String>>, Vec<(Arc<str>, Scalar)>, RecordBatch)>, OpsError> {
-        if self.partition_columns.is_empty() {
+        if self.partition.is_empty() {
             return Ok(vec![(Vec::new(), Vec::new(), batch.clone())]);
         }
         let mut order: Vec<(Vec<Option<String>>, Vec<(Arc<str>, Scalar)>, Vec<u32>)> = Vec::new();
@@ -100,10 +136,10 @@ impl<'a> RowWriter<'a> {
         for row in 0..batch.num_rows() {
             let partition = self.partition_of(batch, row)?;
             let key: Vec<Option<String>> = self
-                .partition_columns
+                .partition
                 .iter()
                 .zip(&partition)
-                .map(|(column, (_, value))| partition::format(value, &column.column_type))
+                .map(|(known, (_, value))| partition::format(value, &known.column.column_type))
                 .collect();
             let place = *places.entry(key.clone()).or_insert_with(|| {
                 order.push((key, partition, Vec::new()));
@@ -121,21 +157,22 @@ impl<'a> RowWriter<'a> {
     }
 
     fn partition_of(&self, batch: &RecordBatch, row: usize) -> Result<Vec<(Arc<str>, Scalar)>, OpsError> {
-        self.partition_columns
+        self.partition
             .iter()
-            .map(|column| {
-                let value = batch.column_by_name(&column.name).and_then(|array| scalar_at(array, row));
+            .map(|known| {
+                let name = &known.column.name;
+                let value = batch.column_by_name(name).and_then(|array| scalar_at(array, row));
                 let value = value.ok_or_else(|| OpsError::Invalid {
-                    problem: format!("column {} cannot be a partition column with this type", column.name),
+                    problem: format!("column {name} cannot be a partition column with this type"),
                     advice: "partition by a column of a simple type".to_owned(),
                 })?;
                 if !partition::is_writable(&value) {
                     return Err(OpsError::Invalid {
-                        problem: format!("the bytes {value} of partition column {} are no UTF-8 text", column.name),
+                        problem: format!("the bytes {value} of partition column {name} are no UTF-8 text"),
                         advice: "partition by another column: such bytes have no spelling in the log".to_owned(),
                     });
                 }
-                Ok((Arc::from(column.name.as_str()), value))
+                Ok((Arc::from(name.as_str()), value))
             })
             .collect()
     }
@@ -148,9 +185,9 @@ impl<'a> RowWriter<'a> {
         partition: &[(Arc<str>, Scalar)],
     ) -> Result<(), OpsError> {
         for file in files {
-            let mut object = String::new();
-            for (column, value) in self.partition_columns.iter().zip(key) {
-                object.push_str(&partition_folder(&column.name, value.as_deref()));
+            let mut object = self.folder.to_owned();
+            for (known, value) in self.partition.iter().zip(key) {
+                object.push_str(&partition_folder(&known.physical, value.as_deref()));
                 object.push('/');
             }
             object.push_str(&data_file(self.parts, Uuid::from_random(*uuid::Uuid::new_v4().as_bytes()), "snappy"));
@@ -168,4 +205,24 @@ impl<'a> RowWriter<'a> {
         }
         Ok(())
     }
+}
+
+/// The columns of a file under its own names, and what stands beside them.
+fn named_schema(fields: &[Field], extra: &[Column]) -> Result<SchemaRef, OpsError> {
+    let extra = arrow_schema(extra)?;
+    let all = fields.iter().cloned().map(Arc::new).chain(extra.fields().iter().cloned());
+    Ok(Arc::new(Schema::new(all.collect::<Vec<_>>())))
+}
+
+/// Rows with columns more.
+pub(crate) fn widened<const N: usize>(
+    batch: &RecordBatch,
+    fields: [Field; N],
+    arrays: [ArrayRef; N],
+) -> Result<RecordBatch, OpsError> {
+    let fields: Vec<_> = batch.schema_ref().fields().iter().cloned().chain(fields.map(Arc::new)).collect();
+    let arrays: Vec<_> = batch.columns().iter().cloned().chain(arrays).collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)
+        .map_err(OpsError::rows("a batch"))
 }

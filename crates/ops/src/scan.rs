@@ -93,23 +93,29 @@ impl Scan {
         let Some(tracking) = &self.tracking else {
             return open_view_file(&self.store, file, &self.columns, self.predicate.clone()).await;
         };
-        let own: Vec<String> = self.columns.iter().map(|column| column.name.clone()).collect();
-        let mut names = file.names.clone();
-        for (name, in_file) in tracking.in_files() {
-            names = Some(with_column(names.as_ref(), &own, (name, in_file)));
-        }
-        let tracked = ViewFile { names, ..file.clone() };
-        let columns: Vec<Column> = self.columns.iter().cloned().chain(Tracking::columns()).collect();
         let deleted = deleted_rows(&self.store, file).await?;
-        open_rows(
-            &self.store,
-            &tracked,
-            |options| options.with_deleted(deleted).with_positions(),
-            &columns,
-            self.predicate.clone(),
-        )
-        .await
+        open_tracked(&self.store, file, tracking, &self.columns, deleted, self.predicate.clone()).await
     }
+}
+
+/// Opens one file for rows with their positions, and two columns more for what row tracking knows of them: see
+/// [`fill`](crate::tracking::fill).
+pub(crate) async fn open_tracked(
+    store: &Arc<dyn Store>,
+    file: &ViewFile,
+    tracking: &Tracking,
+    columns: &[Column],
+    deleted: Option<RowSet>,
+    filter: Option<Expr>,
+) -> Result<ParquetRows, OpsError> {
+    let own: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    let mut names = file.names.clone();
+    for (name, in_file) in tracking.in_files() {
+        names = Some(with_column(names.as_ref(), &own, (name, in_file)));
+    }
+    let tracked = ViewFile { names, ..file.clone() };
+    let columns: Vec<Column> = columns.iter().cloned().chain(Tracking::columns()).collect();
+    open_rows(store, &tracked, |options| options.with_deleted(deleted).with_positions(), &columns, filter).await
 }
 
 /// Opens one file for its live rows.

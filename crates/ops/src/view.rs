@@ -1,7 +1,7 @@
 //! What a statement needs to know of a version.
 
-use crate::OpsError;
 use crate::names::file_names;
+use crate::{Layout, OpsError};
 use lakebed_data::FileNames;
 use lakebed_delta::action::{Add, DeletionVector, TextMap};
 use lakebed_delta::{Snapshot, partition};
@@ -22,6 +22,12 @@ pub trait SnapshotView: Send + Sync {
     /// # Errors
     /// A file's entry cannot be read.
     fn files(&self) -> Result<Vec<ViewFile>, OpsError>;
+
+    /// How rows are to stand in new files.
+    ///
+    /// # Errors
+    /// Files of this version cannot be written here.
+    fn layout(&self) -> Result<Layout, OpsError>;
 
     /// The columns under which files may keep row ids and row commit versions of their rows, where the table has them.
     fn tracking_columns(&self) -> Option<TrackingColumns> {
@@ -97,6 +103,10 @@ impl Deleted {
 }
 
 impl SnapshotView for Snapshot {
+    fn layout(&self) -> Result<Layout, OpsError> {
+        Layout::of(self)
+    }
+
     fn columns(&self) -> Vec<Column> {
         self.schema().columns()
     }

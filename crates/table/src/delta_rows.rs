@@ -6,11 +6,12 @@ use crate::load::delta::{delta_error, first};
 use crate::snapshot::{DeltaVersion, Snapshot};
 use crate::{CommitOptions, Report, Table, TableError, TableFormat, policy};
 use lakebed_commit::CommitError;
-use lakebed_data::WriteOptions;
-use lakebed_delta::{DeltaFormat, Pending, Transaction};
+use lakebed_delta::{DeltaFormat, Pending, Transaction, Vouched};
 use lakebed_naming::Version;
 use lakebed_ops::delta::{Statement, set_properties, statement};
-use lakebed_ops::{Batches, OverwriteScope, Plan, append, delete, overwrite};
+use lakebed_ops::{
+    Batches, MergeSpec, OverwriteScope, Plan, SetColumn, Writing, append, delete, merge, overwrite, update,
+};
 use lakebed_transaction::{Expr, Outcome, TransactionId, Verdict};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ impl Table {
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
         let held = self.delta_for("append")?;
-        let plan = append(self.store(), &*held.snapshot, source()?, WriteOptions::default()).await?;
+        let plan = append(self.store(), &*held.snapshot, source()?, &writing(commit)).await?;
         self.commit_plan(&held, plan, commit).await
     }
 
@@ -49,7 +50,7 @@ impl Table {
                 Scope::Whole => OverwriteScope::Whole,
                 Scope::Where(text) => OverwriteScope::Where(bound(text, &held)?, text.clone()),
             };
-            let plan = overwrite(self.store(), &*held.snapshot, source()?, &scope, WriteOptions::default()).await?;
+            let plan = overwrite(self.store(), &*held.snapshot, source()?, &scope, &writing(commit)).await?;
             let report = self.commit_plan(&held, plan, commit).await?;
             if let Some(report) = self.planned_again(report, plannings, commit).await? {
                 return Ok(report);
@@ -84,7 +85,55 @@ impl Table {
             plannings += 1;
             let held = self.delta_for(statement)?;
             let expr = bound(predicate, &held)?;
-            let plan = delete(self.store(), &*held.snapshot, &expr, predicate, WriteOptions::default()).await?;
+            let plan = delete(self.store(), &*held.snapshot, &expr, predicate, &writing(commit)).await?;
+            let report = self.commit_plan(&held, plan, commit).await?;
+            if let Some(report) = self.planned_again(report, plannings, commit).await? {
+                return Ok(report);
+            }
+        }
+    }
+
+    /// Sets columns of the rows that meet a predicate, or of all rows. Assignments and predicate are SQL text, such as
+    /// `price = price * 2`; every value is computed from the old row.
+    ///
+    /// # Errors
+    /// An assignment or the predicate does not fit the table, or the store cannot be asked. Nothing was committed.
+    pub async fn update(
+        &mut self,
+        assignments: &[String],
+        predicate: Option<&str>,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        let mut plannings = 0;
+        loop {
+            plannings += 1;
+            let held = self.delta_for("update")?;
+            let set = assignments.iter().map(|text| set_column(text, &held)).collect::<Result<Vec<_>, _>>()?;
+            let expr = bound(predicate.unwrap_or("TRUE"), &held)?;
+            let plan = update(self.store(), &*held.snapshot, &set, (&expr, predicate), &writing(commit)).await?;
+            let report = self.commit_plan(&held, plan, commit).await?;
+            if let Some(report) = self.planned_again(report, plannings, commit).await? {
+                return Ok(report);
+            }
+        }
+    }
+
+    /// Brings rows in by key: rows that the table has are updated, deleted or left alone, others added or left out. `source`
+    /// is called once for each planning, and its rows are held in memory.
+    ///
+    /// # Errors
+    /// The rows do not fit the table, or the store cannot be asked. Nothing was committed.
+    pub async fn merge(
+        &mut self,
+        mut source: impl FnMut() -> Result<Batches, TableError>,
+        spec: &MergeSpec,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        let mut plannings = 0;
+        loop {
+            plannings += 1;
+            let held = self.delta_for("merge")?;
+            let plan = merge(self.store(), &*held.snapshot, source()?, spec, &writing(commit)).await?;
             let report = self.commit_plan(&held, plan, commit).await?;
             if let Some(report) = self.planned_again(report, plannings, commit).await? {
                 return Ok(report);
@@ -147,6 +196,8 @@ impl Table {
             ("rows_inserted".to_owned(), plan.rows_inserted),
             ("rows_deleted".to_owned(), plan.rows_deleted),
             ("rows_copied".to_owned(), plan.rows_copied),
+            ("rows_updated".to_owned(), plan.rows_updated),
+            ("deletion_vectors_added".to_owned(), plan.marked.len() as u64),
         ]);
         if plan.is_empty() {
             let outcome = Outcome::Nothing { version: held.snapshot.version() };
@@ -173,6 +224,10 @@ impl Table {
         transaction.metrics = statement.metrics.into_iter().collect();
         transaction.reads.predicates = statement.predicates;
         transaction.reads.files = statement.read_files;
+        transaction.reads.keys = statement.keys;
+        transaction.row_changes = statement.row_changes;
+        // The statement checked the rows and wrote down their changes.
+        transaction.vouched = Vouched { values: true, changes: true };
         let mut report = self.commit_delta(held, transaction, commit).await?;
         report.metrics = counts;
         Ok(report)
@@ -237,6 +292,23 @@ pub enum Scope {
     Whole,
     /// The rows that meet a predicate (SQL text); the new rows must meet it too.
     Where(String),
+}
+
+fn writing(commit: &CommitOptions) -> Writing {
+    Writing::default().with_engine(commit.engine.clone())
+}
+
+/// An assignment, parsed and fitted to the table's columns.
+fn set_column(text: &str, held: &DeltaVersion) -> Result<SetColumn, TableError> {
+    let parsed = lakebed_sql::parse_assignment(text)?;
+    let bound = lakebed_sql::bind_assignment(&parsed, &held.snapshot.schema().columns(), &jiff::tz::TimeZone::UTC)?;
+    match <[Arc<str>; 1]>::try_from(bound.column) {
+        Ok([column]) => Ok(SetColumn { column, value: bound.value }),
+        Err(path) => Err(TableError::Invalid {
+            problem: format!("the field {} cannot be set by itself", path.join(".")),
+            advice: "set the whole column".to_owned(),
+        }),
+    }
 }
 
 /// A predicate, parsed and fitted to the table's columns.

@@ -53,7 +53,7 @@ pub use changes::{ChangedRows, Changes};
 pub use create::NewTable;
 pub use delta_rows::Scope;
 pub use error::TableError;
-pub use lakebed_ops::{Batches, Change, ROW_COMMIT_VERSION, ROW_ID};
+pub use lakebed_ops::{Batches, Change, Matched, MergeSpec, NotMatched, ROW_COMMIT_VERSION, ROW_ID, SqlEngine};
 pub use options::{CommitOptions, OpenOptions, TableFormat, VersionSpec};
 pub use prepared::{Prepared, PreparedDelta, parse_prepared_delta};
 pub use refs::{Branch, Tag};

@@ -1,7 +1,9 @@
 //! How to open a table and how to commit to it.
 
+use lakebed_ops::SqlEngine;
 use lakebed_storage::StoreOptions;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The two table formats.
@@ -54,6 +56,8 @@ pub struct CommitOptions {
     pub timeout: Duration,
     /// How long a snapshot may be taken for the newest without asking. Far below every cleanup's retention.
     pub trust: Duration,
+    /// Computes SQL of the table beyond our grammar: constraints, defaults, generated columns.
+    pub engine: Option<Arc<dyn SqlEngine>>,
 }
 
 impl Default for CommitOptions {
@@ -65,6 +69,7 @@ impl Default for CommitOptions {
             plannings_max: 10,
             timeout: Duration::from_secs(300),
             trust: Duration::from_secs(60),
+            engine: None,
         }
     }
 }

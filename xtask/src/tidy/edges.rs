@@ -37,7 +37,11 @@ const RULES: &[Rule] = &[
     Rule { name: "index", may: May::Only(&["storage"]), pure: false },
     Rule { name: "data", may: May::Only(&["transaction", "storage"]), pure: false },
     Rule { name: "lance-data", may: May::Only(&["data", "lance", "storage"]), pure: false },
-    Rule { name: "ops", may: May::Only(&["data", "transaction", "lance", "delta", "storage", "naming"]), pure: false },
+    Rule {
+        name: "ops",
+        may: May::Only(&["data", "transaction", "lance", "delta", "sql", "storage", "naming"]),
+        pure: false,
+    },
     Rule {
         name: "table",
         may: May::Only(&[

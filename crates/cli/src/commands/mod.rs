@@ -10,6 +10,7 @@ mod delete;
 mod demo;
 mod explain;
 mod history;
+mod merge;
 mod outcome;
 mod overwrite;
 mod properties;
@@ -18,6 +19,7 @@ mod rules;
 mod scan;
 mod show;
 mod tags;
+mod update;
 mod upkeep;
 
 use crate::args::{Cli, Command, Global, VersionArgs};
@@ -38,6 +40,8 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, CliError> {
         Command::Append(args) => append::run(args, global).await,
         Command::Overwrite(args) => overwrite::run(args, global).await,
         Command::Delete(args) => delete::run(args, global).await,
+        Command::Update(args) => update::run(args, global).await,
+        Command::Merge(args) => merge::run(args, global).await,
         Command::Truncate(args) => delete::truncate(args, global).await,
         Command::Set(args) => properties::set(args, global).await,
         Command::Unset(args) => properties::unset(args, global).await,

@@ -143,10 +143,13 @@ fn refuse_twins(fields: &Fields, within: &str) -> Result<(), DataError> {
     Ok(())
 }
 
-/// The rows that have grown, as a batch of the table.
+/// The rows that have grown, as a batch of those of the table's columns that they name.
 fn batch_of(rows: &mut Growing, columns: &[Column]) -> Result<RecordBatch, DataError> {
-    let rows = rows.take()?;
-    align(&RecordBatch::from(rows.as_struct()), columns)
+    let given = rows.take_given();
+    let rows = RecordBatch::from(rows.take()?.as_struct());
+    let places: Vec<usize> = (0..columns.len()).filter(|at| given.get(*at) == Some(&true)).collect();
+    let named: Vec<Column> = places.iter().filter_map(|at| columns.get(*at)).cloned().collect();
+    align(&rows.project(&places).map_err(DataError::arrow("rows"))?, &named)
 }
 
 /// The columns of a local file, for a table made like it or widened by it. CSV has only texts; of JSON lines the first

@@ -2,12 +2,14 @@
 
 mod align;
 mod array;
+mod relabel;
 mod widen;
 
 pub use align::align;
 pub(crate) use align::{Extra, align_array, align_with};
 pub use array::{constant, scalar_at};
 pub(crate) use array::{from_scalars, literal, repeat};
+pub(crate) use relabel::relabel;
 pub(crate) use widen::{cast_strict, is_lossless, strict};
 
 use crate::DataError;

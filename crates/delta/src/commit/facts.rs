@@ -41,6 +41,8 @@ pub(super) fn ours(core: Option<&Core>, transaction: &Transaction) -> DeltaFacts
     facts.footprint.read_whole_table = transaction.reads.whole_table;
     facts.footprint.predicates.clone_from(&transaction.reads.predicates);
     facts.footprint.keys.clone_from(&transaction.reads.keys);
+    facts.footprint.rows =
+        transaction.row_changes.iter().map(|change| (UnitId::file(&change.path), change.deleted.clone())).collect();
     let blind = facts.derived_blind();
     facts.kind = kind_of(&facts, blind);
     facts.footprint.blind = blind;

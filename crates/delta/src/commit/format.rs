@@ -1,11 +1,11 @@
 //! Delta's part in the commit machine.
 
 use super::pending::Pending;
-use super::{facts, rebase, render};
+use super::{facts, rebase, render, vectors};
 use crate::action::{Action, CommitInfo, parse_actions};
 use bytes::Bytes;
 use lakebed_commit::{
-    EntryRef, Fetched, Finished, Format, FormatError, Judged, Listed, Listing, ObjectName, Page, Parsed, Rebased,
+    EntryRef, Fetched, Finished, Format, FormatError, Judged, Listed, Listing, Need, ObjectName, Page, Parsed, Rebased,
     Rendered,
 };
 use lakebed_conflict::delta::{DeltaFacts, DeltaPolicy};
@@ -161,12 +161,26 @@ impl Format for DeltaFormat {
         Ok(Judged::Verdict(self.policy.judge(&pending.facts, &landed.facts)))
     }
 
-    fn rebase(&self, pending: &mut Pending, landed: &Landed, _fetched: &Fetched) -> Result<Rebased, FormatError> {
+    fn rebase(&self, pending: &mut Pending, landed: &Landed, fetched: &Fetched) -> Result<Rebased, FormatError> {
+        let needs = vectors::follow(pending, landed, fetched)?;
+        if !needs.is_empty() {
+            return Ok(Rebased::Needs(needs));
+        }
         rebase::follow(pending, landed)?;
         Ok(Rebased::Done)
     }
 
-    fn finish(&self, pending: &mut Pending, _fetched: &Fetched) -> Result<Finished, FormatError> {
+    fn finish(&self, pending: &mut Pending, fetched: &Fetched) -> Result<Finished, FormatError> {
+        if let Some(obstacle) = &pending.merging.obstacle {
+            let (with, why) = (obstacle.with, obstacle.why.clone());
+            return Ok(Finished::Conflict { with, landed: "a commit that touched the same file".to_owned(), why });
+        }
+        if let Some((name, bytes)) = vectors::merged_file(pending)? {
+            if !fetched.is_written(&name) {
+                return Ok(Finished::Needs(vec![Need::Write(name, bytes)]));
+            }
+            vectors::apply(pending)?;
+        }
         // What landed may have brought a protocol or properties under which ours cannot be written.
         pending.check()?;
         Ok(Finished::Ready)

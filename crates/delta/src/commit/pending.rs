@@ -1,6 +1,7 @@
 //! Our transaction.
 
 use super::row_tracking::RowIds;
+use super::vectors::{Merging, RowChange};
 use super::{facts, validate};
 use crate::action::{Action, Metadata, Protocol};
 use crate::schema::StructType;
@@ -54,6 +55,8 @@ pub struct Transaction {
     pub skip_if_empty: bool,
     /// What the caller answers for.
     pub vouched: Vouched,
+    /// The rows that ours deletes by deletion vectors, so that a rebase can merge them with landed ones.
+    pub row_changes: Vec<RowChange>,
 }
 
 /// What a commit cannot show by its actions, and its caller answers for.
@@ -83,6 +86,7 @@ impl Transaction {
             large: matches!(operation, "RESTORE" | "CLONE" | "CONVERT"),
             skip_if_empty: false,
             vouched: Vouched::default(),
+            row_changes: Vec::new(),
         }
     }
 
@@ -130,6 +134,8 @@ pub struct Pending {
     pub(super) stamped_ms: Option<i64>,
     /// The numbering of rows that ours continues, on tables with row tracking.
     pub(super) row_ids: RowIds,
+    /// Deletion vectors of ours on their way onto what landed.
+    pub(super) merging: Merging,
 }
 
 impl Pending {
@@ -148,6 +154,7 @@ impl Pending {
             floor_ms: core.committed_ms,
             stamped_ms: None,
             row_ids: RowIds { mark: core.row_id_high_water_mark(), rebased: false },
+            merging: Merging::default(),
         };
         pending.check()?;
         Ok(pending)
@@ -168,6 +175,7 @@ impl Pending {
             floor_ms: None,
             stamped_ms: None,
             row_ids: RowIds::default(),
+            merging: Merging::default(),
         };
         pending.check()?;
         Ok(pending)

@@ -108,6 +108,7 @@ impl Rows {
         for ((bytes, quoted), place) in self.records.fields().zip(&self.places) {
             let text = std::str::from_utf8(bytes).map_err(|error| refused(error.to_string()))?;
             if let Some(column) = self.rows.fields_mut().get_mut(*place) {
+                column.mark_given();
                 if text.is_empty() && !quoted {
                     column.push_null();
                 } else {

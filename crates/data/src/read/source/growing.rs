@@ -21,6 +21,8 @@ pub(super) struct Growing {
     /// The type with NULL allowed everywhere, so that the message about a NULL names its column.
     column_type: ColumnType,
     rows: usize,
+    /// Whether any row of the batch at hand named it.
+    given: bool,
     form: Form,
 }
 
@@ -93,7 +95,14 @@ impl Growing {
             | ColumnType::Binary
             | ColumnType::Other(_) => Form::Cells(Vec::new()),
         };
-        Self { name: name.to_owned(), path: path.to_owned(), column_type: loose(column_type), rows: 0, form }
+        Self {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            column_type: loose(column_type),
+            rows: 0,
+            given: false,
+            form,
+        }
     }
 
     /// How many values there are.
@@ -104,6 +113,16 @@ impl Growing {
     /// The columns of rows.
     pub(super) fn fields_mut(&mut self) -> &mut [Self] {
         if let Form::Struct { fields, .. } = &mut self.form { fields } else { &mut [] }
+    }
+
+    /// Notes that the rows at hand name this column.
+    pub(super) const fn mark_given(&mut self) {
+        self.given = true;
+    }
+
+    /// Which columns the rows at hand name; what no row names is for whoever writes them to fill in. Begins anew.
+    pub(super) fn take_given(&mut self) -> Vec<bool> {
+        self.fields_mut().iter_mut().map(|field| std::mem::take(&mut field.given)).collect()
     }
 
     /// Completes a row whose columns were filled one by one.
@@ -225,6 +244,7 @@ impl Growing {
                 if field.rows > rows {
                     return Err(field.refused("it stands there twice"));
                 }
+                field.given = true;
                 field.push_json(value.get())?;
             }
         }

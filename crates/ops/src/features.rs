@@ -1,0 +1,120 @@
+//! Turning on the features that a table's properties ask for.
+
+use crate::OpsError;
+use lakebed_delta::action::{Metadata, Protocol};
+use lakebed_delta::schema::{ColumnMapping, DataType, StructType};
+use lakebed_delta::{FEATURE_PROPERTY_PREFIX, name_row_tracking_columns};
+use serde_json::Value;
+
+const MAPPING_MODE: &str = "delta.columnMapping.mode";
+const MAX_COLUMN_ID: &str = "delta.columnMapping.maxColumnId";
+const COLUMN_ID: &str = "delta.columnMapping.id";
+const PHYSICAL_NAME: &str = "delta.columnMapping.physicalName";
+
+/// Columns of the change feed, which no table with one may have itself.
+const CHANGE_COLUMNS: [&str; 3] = ["_change_type", "_commit_version", "_commit_timestamp"];
+
+/// Completes metadata whose properties were just set: column ids and names, names of the columns for row ids, and what asks for a
+/// feature by name is taken out again. The protocol that it needs then, where that is another one.
+///
+/// `before` is what the table had; `None` for a new one.
+///
+/// # Errors
+/// A feature cannot be turned on (any more) by its property.
+pub(crate) fn turn_on(
+    before: Option<(&Protocol, &Metadata)>,
+    metadata: &mut Metadata,
+) -> Result<Option<Protocol>, OpsError> {
+    map_columns(before.map(|(_, metadata)| metadata), metadata)?;
+    if metadata.flag("delta.enableChangeDataFeed") {
+        refuse_change_columns(metadata)?;
+    }
+    let current = before.map(|(protocol, _)| protocol.clone()).unwrap_or_default();
+    let upgraded = current.upgraded_for(metadata)?;
+    let asked: Vec<String> = metadata
+        .configuration
+        .iter()
+        .filter(|(key, _)| key.starts_with(FEATURE_PROPERTY_PREFIX))
+        .map(|(key, _)| key.to_owned())
+        .collect();
+    for key in asked {
+        metadata.configuration.remove(&key);
+    }
+    let protocol = upgraded.as_ref().unwrap_or(&current);
+    if protocol.supports("materializePartitionColumns") {
+        return Err(OpsError::Unsupported {
+            feature: "materializePartitionColumns".to_owned(),
+            statement: "writing rows",
+            advice: "leave the feature out".to_owned(),
+        });
+    }
+    name_row_tracking_columns(protocol, before.map(|(_, metadata)| metadata), metadata, fresh);
+    Ok(upgraded)
+}
+
+/// A fresh UUID.
+#[expect(clippy::disallowed_methods, reason = "names of columns in files are random")]
+fn fresh() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+fn mode(metadata: &Metadata) -> Result<ColumnMapping, OpsError> {
+    Ok(ColumnMapping::parse(metadata.configuration.get(MAPPING_MODE))?)
+}
+
+/// Gives columns their ids and names in files where mapping is turned on: random names in a new table, their own in one that has
+/// files already.
+fn map_columns(before: Option<&Metadata>, metadata: &mut Metadata) -> Result<(), OpsError> {
+    let (old, new) = (before.map_or(Ok(ColumnMapping::None), mode)?, mode(metadata)?);
+    if old == new {
+        return Ok(());
+    }
+    if before.is_some() && (old, new) != (ColumnMapping::None, ColumnMapping::Name) {
+        return Err(OpsError::Invalid {
+            problem: "the way in which a table maps its columns cannot be changed like this".to_owned(),
+            advice: "only none can become name; create a new table for anything else".to_owned(),
+        });
+    }
+    let mut schema = StructType::parse(&metadata.schema_string)?;
+    let mut next = 1;
+    number(&mut schema, before.is_some(), &mut next);
+    metadata.schema_string = schema.to_json();
+    metadata.configuration.set(MAX_COLUMN_ID, Some(&(next - 1).to_string()));
+    Ok(())
+}
+
+/// Recursion is bounded by the depth that the reader of schemas allows.
+fn number(schema: &mut StructType, own_names: bool, next: &mut i64) {
+    for field in &mut schema.fields {
+        let name = if own_names { field.name.clone() } else { format!("col-{}", fresh()) };
+        field.metadata.insert(COLUMN_ID.to_owned(), Value::from(*next));
+        field.metadata.insert(PHYSICAL_NAME.to_owned(), Value::from(name));
+        *next += 1;
+        number_within(&mut field.data_type, own_names, next);
+    }
+}
+
+fn number_within(data_type: &mut DataType, own_names: bool, next: &mut i64) {
+    match data_type {
+        DataType::Primitive(_) => {}
+        DataType::Struct(schema) => number(schema, own_names, next),
+        DataType::Array { element, .. } => number_within(element, own_names, next),
+        DataType::Map { key, value, .. } => {
+            number_within(key, own_names, next);
+            number_within(value, own_names, next);
+        }
+    }
+}
+
+fn refuse_change_columns(metadata: &Metadata) -> Result<(), OpsError> {
+    let schema = StructType::parse(&metadata.schema_string)?;
+    let taken =
+        schema.fields.iter().find(|field| CHANGE_COLUMNS.iter().any(|name| name.eq_ignore_ascii_case(&field.name)));
+    match taken {
+        None => Ok(()),
+        Some(field) => Err(OpsError::Invalid {
+            problem: format!("column {} has the name of a column of the change feed", field.name),
+            advice: "rename it, or leave delta.enableChangeDataFeed off".to_owned(),
+        }),
+    }
+}

@@ -1,0 +1,263 @@
+//! MERGE by key.
+
+use crate::append::Batches;
+use crate::delete::{matching_files, none_of, split};
+use crate::statement::{Writers, Writing};
+use crate::touch::{Touched, touch};
+use crate::values::with_column;
+use crate::{Layout, OpsError, Plan, SnapshotView};
+use arrow_array::{BooleanArray, RecordBatch, UInt64Array};
+use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
+use arrow_select::take::{take, take_record_batch};
+use lakebed_data::{align, arrow_schema, scalar_at};
+use lakebed_storage::Store;
+use lakebed_transaction::{Column, Expr, KeyProbe, Scalar};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// What a merge does with rows of the table that have a key of the source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Matched {
+    /// They take the source's values.
+    #[default]
+    Update,
+    /// They go.
+    Delete,
+    /// They stay.
+    Ignore,
+}
+
+/// What a merge does with rows of the source whose key the table does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NotMatched {
+    /// They are added.
+    #[default]
+    Insert,
+    /// They are left out.
+    Ignore,
+}
+
+/// A merge by key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MergeSpec {
+    /// The columns of the key; a row with NULL in one of them has no key.
+    pub on: Vec<String>,
+    /// Rows that both sides have.
+    pub matched: Matched,
+    /// Rows that only the source has.
+    pub not_matched: NotMatched,
+}
+
+/// Up to so many values of a key column are named in what the merge is said to have read.
+const NAMED_VALUES_MAX: usize = 200;
+
+/// Plans a merge. The source is held in memory.
+///
+/// # Errors
+/// The rows do not fit the table, two of them have one key, or a data file cannot be read or written.
+pub async fn merge(
+    store: &Arc<dyn Store>,
+    view: &dyn SnapshotView,
+    source: Batches,
+    spec: &MergeSpec,
+    writing: &Writing,
+) -> Result<Plan, OpsError> {
+    let layout = view.layout()?;
+    let source = Source::read(source, &layout, spec)?;
+    let mut plan = Plan { operation: "MERGE", rows_given: source.rows.num_rows() as u64, ..Plan::default() };
+    parameters(&mut plan, spec);
+    let condition = source.condition();
+    plan.predicates.push(split(&condition, &view.partition_columns()));
+    let columns = source.key.iter().map(|column| Arc::from(column.name.as_str())).collect();
+    plan.keys.push(KeyProbe { columns, matches: condition.clone() });
+    let mut writers = Writers::changing(store, &layout, writing)?;
+    let files = matching_files(view, &condition)?;
+    let mut found = HashSet::new();
+    touch(store, files, false, &mut plan, &mut writers, |batch, writers| {
+        let rows = source.matches(batch)?;
+        found.extend(rows.iter().flatten().copied());
+        let mask: BooleanArray = rows.iter().map(|row| Some(row.is_some())).collect();
+        let none = none_of(batch.num_rows());
+        match spec.matched {
+            Matched::Ignore => Ok(Touched { deleted: none.clone(), updated: none, replacement: None }),
+            Matched::Delete => Ok(Touched { deleted: mask, updated: none, replacement: None }),
+            Matched::Update if mask.true_count() == 0 => {
+                Ok(Touched { deleted: none, updated: mask, replacement: None })
+            }
+            Matched::Update => {
+                let replacement = source.replace(batch, &mask, rows.into_iter().flatten().collect())?;
+                Ok(Touched { deleted: none, updated: mask, replacement: Some(writers.recheck(&replacement)?) })
+            }
+        }
+    })
+    .await?;
+    if spec.not_matched == NotMatched::Insert {
+        let new: Vec<u64> = (0..source.rows.num_rows() as u64).filter(|row| !found.contains(row)).collect();
+        if !new.is_empty() {
+            let rows =
+                take_record_batch(&source.rows, &UInt64Array::from(new)).map_err(OpsError::rows("the source"))?;
+            plan.rows_inserted += writers.insert(&rows).await?;
+        }
+    }
+    writers.finish(store, &mut plan).await?;
+    Ok(plan)
+}
+
+/// The rows of the source, found by their keys.
+struct Source {
+    rows: RecordBatch,
+    columns: Vec<Column>,
+    key: Vec<Column>,
+    by_key: HashMap<String, u64>,
+}
+
+impl Source {
+    fn read(batches: Batches, layout: &Layout, spec: &MergeSpec) -> Result<Self, OpsError> {
+        let batches = batches.collect::<Result<Vec<_>, _>>()?;
+        let columns = given_columns(layout, &batches);
+        let key = key_columns(layout, spec, &columns)?;
+        let aligned = batches.iter().map(|batch| align(batch, &columns)).collect::<Result<Vec<_>, _>>()?;
+        let rows = concat_batches(&arrow_schema(&columns)?, &aligned).map_err(OpsError::rows("the source"))?;
+        let mut by_key = HashMap::with_capacity(rows.num_rows());
+        for row in 0..rows.num_rows() {
+            let Some(text) = key_of(&rows, &key, row)? else { continue };
+            if by_key.insert(text.clone(), row as u64).is_some() {
+                return Err(OpsError::Invalid {
+                    problem: format!(
+                        "[DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE] two rows of the source have the key {text}"
+                    ),
+                    advice: "give one row for each key".to_owned(),
+                });
+            }
+        }
+        Ok(Self { rows, columns, key, by_key })
+    }
+
+    /// A condition that every row with one of the keys meets.
+    fn condition(&self) -> Expr {
+        let named = |column: &Column| {
+            let array = self.rows.column_by_name(&column.name)?;
+            let mut seen = HashSet::new();
+            let mut values = Vec::new();
+            for row in 0..self.rows.num_rows() {
+                let value = scalar_at(array, row)?;
+                // NULL is in no key, and numbers that only compare equal are not told apart by their text.
+                if value.is_null() || !seen.insert(value.to_string()) {
+                    continue;
+                }
+                if values.len() == NAMED_VALUES_MAX || matches!(value, Scalar::Float(_) | Scalar::Binary(_)) {
+                    return None;
+                }
+                values.push(Expr::Literal(value));
+            }
+            (!values.is_empty()).then(|| Expr::In {
+                operand: Box::new(Expr::column(&column.name)),
+                list: values,
+                negated: false,
+            })
+        };
+        self.key.iter().filter_map(named).reduce(Expr::and).unwrap_or_else(Expr::always)
+    }
+
+    /// For each row of the table the row of the source with its key.
+    fn matches(&self, batch: &RecordBatch) -> Result<Vec<Option<u64>>, OpsError> {
+        (0..batch.num_rows())
+            .map(|row| Ok(key_of(batch, &self.key, row)?.and_then(|key| self.by_key.get(&key).copied())))
+            .collect()
+    }
+
+    /// The rows of a mask with the source's values.
+    fn replace(&self, batch: &RecordBatch, mask: &BooleanArray, rows: Vec<u64>) -> Result<RecordBatch, OpsError> {
+        let mut replaced = filter_record_batch(batch, mask).map_err(OpsError::rows("a batch"))?;
+        let rows = UInt64Array::from(rows);
+        for (column, array) in self.columns.iter().zip(self.rows.columns()) {
+            let values = take(array, &rows, None).map_err(OpsError::rows("the source"))?;
+            replaced = with_column(&replaced, &column.name, values)?;
+        }
+        Ok(replaced)
+    }
+}
+
+/// The columns of the table that the source has; whether NULL may stand in them is judged where rows are written.
+fn given_columns(layout: &Layout, batches: &[RecordBatch]) -> Vec<Column> {
+    let given = |column: &&Column| {
+        let named = |batch: &RecordBatch| {
+            batch.schema_ref().fields().iter().any(|field| field.name().eq_ignore_ascii_case(&column.name))
+        };
+        batches.is_empty() || batches.iter().any(named)
+    };
+    layout.columns.iter().filter(given).map(|column| Column { nullable: true, ..column.clone() }).collect()
+}
+
+fn key_columns(layout: &Layout, spec: &MergeSpec, given: &[Column]) -> Result<Vec<Column>, OpsError> {
+    let invalid = |problem: String, advice: &str| OpsError::Invalid { problem, advice: advice.to_owned() };
+    if spec.on.is_empty() {
+        return Err(invalid("the merge has no key".to_owned(), "name the key's columns"));
+    }
+    let find = |name: &String| {
+        if !layout.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name)) {
+            let names: Vec<&str> = layout.columns.iter().map(|column| column.name.as_str()).collect();
+            return Err(invalid(
+                format!("there is no column {name}; the columns are {}", names.join(", ")),
+                "merge by one of them",
+            ));
+        }
+        let found = given.iter().find(|column| column.name.eq_ignore_ascii_case(name));
+        found.cloned().ok_or_else(|| invalid(format!("the source lacks the key column {name}"), "supply it"))
+    };
+    spec.on.iter().map(find).collect()
+}
+
+/// A text that is the same exactly for equal keys; `None` where part of it is NULL.
+fn key_of(batch: &RecordBatch, key: &[Column], row: usize) -> Result<Option<String>, OpsError> {
+    let mut text = String::new();
+    for column in key {
+        let value = batch.column_by_name(&column.name).and_then(|array| scalar_at(array, row));
+        let value = value.ok_or_else(|| OpsError::Invalid {
+            problem: format!("column {} cannot be part of a key with its type", column.name),
+            advice: "merge by columns of simple types".to_owned(),
+        })?;
+        match value {
+            Scalar::Null => return Ok(None),
+            // Zero has two signs and one value.
+            Scalar::Float(number) if number == 0.0 => part(&mut text, "0"),
+            Scalar::Float(_)
+            | Scalar::Boolean(_)
+            | Scalar::Int(_)
+            | Scalar::Decimal { .. }
+            | Scalar::Date(_)
+            | Scalar::Timestamp(_)
+            | Scalar::TimestampNtz(_)
+            | Scalar::String(_)
+            | Scalar::Binary(_) => part(&mut text, &value.to_string()),
+        }
+    }
+    Ok(Some(text))
+}
+
+/// The length in front keeps the parts of a key apart, whatever they hold.
+fn part(text: &mut String, value: &str) {
+    text.push_str(&format!("{}:{value} ", value.len()));
+}
+
+fn parameters(plan: &mut Plan, spec: &MergeSpec) {
+    let on: Vec<String> = spec.on.iter().map(|name| format!("(target.{name} = source.{name})")).collect();
+    let action = |kind: Option<&str>| match kind {
+        Some(kind) => serde_json::json!([{"actionType": kind}]).to_string(),
+        None => "[]".to_owned(),
+    };
+    let matched = match spec.matched {
+        Matched::Update => Some("update"),
+        Matched::Delete => Some("delete"),
+        Matched::Ignore => None,
+    };
+    let not_matched = (spec.not_matched == NotMatched::Insert).then_some("insert");
+    let pairs = [
+        ("predicate", serde_json::json!([on.join(" AND ")]).to_string()),
+        ("matchedPredicates", action(matched)),
+        ("notMatchedPredicates", action(not_matched)),
+        ("notMatchedBySourcePredicates", action(None)),
+    ];
+    plan.parameters.extend(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)));
+}
