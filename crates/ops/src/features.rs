@@ -1,6 +1,9 @@
 //! Turning on the features that a table's properties ask for.
 
 use crate::OpsError;
+use crate::create::CONSTRAINT_PREFIX;
+use arrow_array::RecordBatch;
+use lakebed_data::{arrow_schema, filter_mask};
 use lakebed_delta::action::{Metadata, Protocol};
 use lakebed_delta::schema::{ColumnMapping, DataType, StructType};
 use lakebed_delta::{FEATURE_PROPERTY_PREFIX, name_row_tracking_columns};
@@ -29,6 +32,7 @@ pub(crate) fn turn_on(
     if metadata.flag("delta.enableChangeDataFeed") {
         refuse_change_columns(metadata)?;
     }
+    check_constraints(before.map(|(_, metadata)| metadata), metadata)?;
     let current = before.map(|(protocol, _)| protocol.clone()).unwrap_or_default();
     let upgraded = current.upgraded_for(metadata)?;
     let asked: Vec<String> = metadata
@@ -50,6 +54,24 @@ pub(crate) fn turn_on(
     }
     name_row_tracking_columns(protocol, before.map(|(_, metadata)| metadata), metadata, fresh);
     Ok(upgraded)
+}
+
+/// A constraint that no row could be held against would stand in the way of every write.
+fn check_constraints(before: Option<&Metadata>, metadata: &Metadata) -> Result<(), OpsError> {
+    let columns = StructType::parse(&metadata.schema_string)?.columns();
+    for (key, text) in metadata.configuration.iter() {
+        let known = before.and_then(|before| before.configuration.get(key));
+        let (true, Some(sql)) = (key.starts_with(CONSTRAINT_PREFIX) && known != text, text) else { continue };
+        let unusable = |reason: String| OpsError::Invalid {
+            problem: format!("{key} is no condition on the table's rows: {reason}"),
+            advice: "give one, such as `price > 0`".to_owned(),
+        };
+        let parsed = lakebed_sql::parse_expression(sql).and_then(|expr| lakebed_sql::bind(&expr, &columns));
+        let condition = parsed.map_err(|error| unusable(error.to_string()))?;
+        let none = RecordBatch::new_empty(arrow_schema(&columns)?);
+        filter_mask(&condition, &none).map_err(|error| unusable(error.to_string()))?;
+    }
+    Ok(())
 }
 
 /// A fresh UUID.

@@ -221,7 +221,7 @@ fn key_of(batch: &RecordBatch, key: &[Column], row: usize) -> Result<Option<Stri
         match value {
             Scalar::Null => return Ok(None),
             // Zero has two signs and one value.
-            Scalar::Float(number) if number == 0.0 => part(&mut text, "0"),
+            Scalar::Float(0.0) => part(&mut text, "0"),
             Scalar::Float(_)
             | Scalar::Boolean(_)
             | Scalar::Int(_)

@@ -169,7 +169,6 @@ impl<'a> Open<'a> {
         self.rows.num_rows()
     }
 
-    #[expect(clippy::type_complexity, reason = "rows with what belongs to each of them, taken apart at once")]
     async fn next(&mut self) -> Result<Option<(RecordBatch, Vec<u64>, Option<[ArrayRef; 2]>)>, OpsError> {
         let Some(read) = self.rows.next().await? else { return Ok(None) };
         let positions = read.positions.clone().unwrap_or_default();

@@ -15,7 +15,6 @@ pub(crate) fn relabel(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordB
     RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options).map_err(wrong())
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "Arrow's enum is not ours; other types have no names within")]
 fn relabel_array(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ArrowError> {
     match (array.data_type(), field.data_type()) {
         (DataType::Struct(_), DataType::Struct(fields)) if !fields.is_empty() => {

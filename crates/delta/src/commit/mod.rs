@@ -16,4 +16,4 @@ pub use format::{DeltaFormat, Landed};
 pub use pending::{Pending, Reads, Transaction, Vouched};
 pub use row_tracking::name_row_tracking_columns;
 pub(crate) use row_tracking::{DOMAIN as ROW_TRACKING_DOMAIN, mark_in as row_id_mark};
-pub use vectors::{RowChange, landed_rows};
+pub use vectors::{LandedRows, RowChange, landed_rows};

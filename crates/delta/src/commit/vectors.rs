@@ -155,15 +155,20 @@ fn slice(bytes: &Bytes, range: std::ops::Range<u64>) -> Option<Bytes> {
     (start <= end && end <= bytes.len()).then(|| bytes.slice(start..end))
 }
 
+/// What a landed commit did to rows of files that ours marks, too.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LandedRows {
+    /// The rows that it newly deleted, by file.
+    Known(Vec<(UnitId, RowSet)>),
+    /// These objects must be read first.
+    Needs(Vec<ObjectName>),
+}
+
 /// Rows that a landed commit newly deleted in the files which ours marks, too, for a policy that asks; or what must be read first.
 ///
 /// # Errors
 /// A vector is damaged.
-pub fn landed_rows(
-    transaction: &Transaction,
-    landed: &Landed,
-    fetched: &Fetched,
-) -> Result<Result<Vec<(UnitId, RowSet)>, Vec<ObjectName>>, DeltaError> {
+pub fn landed_rows(transaction: &Transaction, landed: &Landed, fetched: &Fetched) -> Result<LandedRows, DeltaError> {
     let (mut rows, mut needs) = (Vec::new(), Vec::new());
     for change in &transaction.row_changes {
         let Some((_, Some(add))) = touched(landed, &change.path) else { continue };
@@ -186,7 +191,7 @@ pub fn landed_rows(
             (after, before) => needs.extend([after.err(), before.err()].into_iter().flatten()),
         }
     }
-    Ok(if needs.is_empty() { Ok(rows) } else { Err(needs) })
+    Ok(if needs.is_empty() { LandedRows::Known(rows) } else { LandedRows::Needs(needs) })
 }
 
 /// The file of merged vectors that must be written before ours can be rendered; `None` where there is nothing to merge.

@@ -12,3 +12,4 @@ mod spark;
 mod support;
 mod validation;
 mod values;
+mod vectors;

@@ -56,9 +56,46 @@ fn a_column_of_wall_clock_times_needs_its_feature() {
 
 #[test]
 fn what_is_not_written_is_refused_by_the_features_name() {
-    assert!(refused(&definition(&[("delta.enableRowTracking", "true")])).contains("rowTracking"));
-    assert!(refused(&definition(&[("delta.columnMapping.mode", "name")])).contains("columnMapping"));
+    assert!(refused(&definition(&[("delta.enableIcebergCompatV2", "true")])).contains("icebergCompatV2"));
+    assert!(refused(&definition(&[("delta.enableVariantShredding", "true")])).contains("variantShredding"));
+    assert!(
+        refused(&definition(&[("delta.feature.materializePartitionColumns", "supported")])).contains("materialize")
+    );
+    assert!(refused(&definition(&[("delta.feature.fooUnknown", "supported")])).contains("fooUnknown"));
     assert!(delta_definition(&definition(&[("delta.columnMapping.mode", "none")]), "id", 7).is_ok());
+}
+
+#[test]
+fn mapped_columns_get_ids_and_names_of_their_own() {
+    let (protocol, metadata) = made(&definition(&[("delta.columnMapping.mode", "name")]));
+    assert!(protocol.supports("columnMapping"));
+    assert_eq!(metadata.configuration.get("delta.columnMapping.maxColumnId"), Some("2"));
+    let schema = lakebed_delta::schema::StructType::parse(&metadata.schema_string).unwrap();
+    let ids: Vec<_> = schema.fields.iter().map(|field| field.metadata["delta.columnMapping.id"].as_i64()).collect();
+    assert_eq!(ids, [Some(1), Some(2)]);
+    let names: Vec<&str> = schema
+        .fields
+        .iter()
+        .map(|field| field.metadata["delta.columnMapping.physicalName"].as_str().unwrap())
+        .collect();
+    assert!(names[0] != names[1] && names.iter().all(|name| name.starts_with("col-")), "{names:?}");
+}
+
+#[test]
+fn row_tracking_names_the_columns_for_rows_that_move() {
+    let (protocol, metadata) = made(&definition(&[("delta.enableRowTracking", "true")]));
+    assert!(protocol.supports("rowTracking") && protocol.supports("domainMetadata"));
+    assert_eq!(protocol.min_reader_version, 1, "no reader has to know it");
+    let name = metadata.configuration.get("delta.rowTracking.materializedRowIdColumnName").unwrap();
+    assert!(name.starts_with("_row-id-col-"), "{name}");
+}
+
+#[test]
+fn a_feature_that_is_asked_for_by_name_is_supported_and_the_wish_is_not_kept() {
+    let (protocol, metadata) = made(&definition(&[("delta.feature.rowTracking", "supported")]));
+    assert!(protocol.supports("rowTracking"));
+    assert_eq!(metadata.configuration.get("delta.feature.rowTracking"), None);
+    assert_eq!(metadata.configuration.get("delta.enableRowTracking"), None);
 }
 
 #[test]

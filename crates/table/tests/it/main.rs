@@ -5,6 +5,8 @@
 mod checkpoints;
 mod cleanup;
 mod conformance;
+mod demands;
+mod dml;
 mod dropped;
 mod field_cases;
 mod isolation;

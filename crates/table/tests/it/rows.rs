@@ -102,11 +102,11 @@ async fn properties_are_set_and_unset_and_bad_ones_refused() {
         ("delta.checkpointInterval", "0"),
         ("delta.isolationLevel", "sometimes"),
         ("lakebed.policy", "no-such-policy"),
-        ("delta.enableChangeDataFeed", "true"),
+        ("delta.enableIcebergCompatV1", "true"),
     ] {
         let pair = BTreeMap::from([(key.to_owned(), value.to_owned())]);
         let error = table.set_properties(pair, Vec::new(), &once()).await.unwrap_err();
-        assert!(error.to_string().contains(if key.contains("Feed") { "changeDataFeed" } else { value }), "{error}");
+        assert!(error.to_string().contains(if key.contains("Iceberg") { "icebergCompatV1" } else { value }), "{error}");
     }
     // Who was refused has not closed the table to the others.
     committed(&add(&mut table, &[4]).await);
