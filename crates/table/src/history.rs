@@ -3,11 +3,10 @@
 use crate::load::{self, list_all};
 use crate::snapshot::{DeltaVersion, Snapshot};
 use crate::summary::HistoryEntry;
-use crate::table::lance_versions;
 use crate::time_travel::{file_times, stamped_from};
 use crate::{Table, TableError};
 use lakebed_delta::action::{Action, CommitInfo, parse_actions};
-use lakebed_lance::transaction::Transaction;
+use lakebed_lance::VersionHead;
 use lakebed_naming::Version;
 use lakebed_naming::delta::{LOG_FOLDER, commit_path};
 use lakebed_naming::lance::VERSIONS_FOLDER;
@@ -63,13 +62,11 @@ impl Table {
 
     async fn lance_history(&self, limit: usize) -> Result<Vec<HistoryEntry>, TableError> {
         let listed = list_all(&*self.place.store, VERSIONS_FOLDER, None).await?;
-        let mut history = Vec::new();
-        for (version, _) in lance_versions(&listed).into_iter().rev().take(limit) {
-            let Snapshot::Lance(loaded) = self.load(version).await? else { continue };
-            let transaction = load::lance::transaction(&*self.place.store, &loaded).await?;
-            history.push(lance_entry(version, loaded.snapshot.timestamp_ms(), transaction.as_ref()));
-        }
-        Ok(history)
+        let mut names = load::lance::versions(&listed);
+        names.reverse();
+        names.truncate(limit);
+        let heads = load::lance::heads(&*self.place.store, &names).await?;
+        Ok(heads.iter().map(lance_entry).collect())
     }
 }
 
@@ -104,15 +101,16 @@ fn delta_entry(version: Version, time_ms: i64, actions: &[Action], info: Option<
     }
 }
 
-fn lance_entry(version: Version, timestamp_ms: Option<i64>, transaction: Option<&Transaction>) -> HistoryEntry {
-    let kind = transaction.map(Transaction::kind);
-    let property = |key: &str| transaction.and_then(|t| t.message().transaction_properties.get(key));
+fn lance_entry(head: &VersionHead) -> HistoryEntry {
+    let transaction = head.transaction.as_ref();
+    let kind = transaction.map(|transaction| transaction.kind);
+    let property = |key: &str| transaction.and_then(|transaction| transaction.properties.get(key));
     HistoryEntry {
-        version,
-        timestamp_ms,
+        version: head.version,
+        timestamp_ms: head.timestamp_ms,
         operation: kind.map(|kind| kind.to_string()),
-        read_version: transaction.map(|transaction| transaction.read_version().get()),
-        transaction_id: transaction.map(|transaction| transaction.id().as_str().to_owned()),
+        read_version: transaction.map(|transaction| transaction.read_version.get()),
+        transaction_id: transaction.map(|transaction| transaction.id.as_str().to_owned()),
         data_change: kind.is_none_or(changes_rows),
         attempts: property("lakebed.attempts").and_then(|text| text.parse().ok()),
         policy: property(POLICY_KEY).cloned(),

@@ -195,11 +195,3 @@ async fn newest(store: &dyn Store, format: Option<TableFormat>) -> Result<Option
     }
     Ok(None)
 }
-
-/// The Lance versions among listed names, ascending, with their times.
-pub(crate) fn lance_versions(listed: &[Listed]) -> Vec<(Version, i64)> {
-    let mut versions: Vec<_> =
-        load::lance::manifests(listed).into_iter().map(|name| (name.version, name.modified_ms)).collect();
-    versions.dedup_by_key(|(version, _)| *version);
-    versions
-}

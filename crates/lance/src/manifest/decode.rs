@@ -35,14 +35,10 @@ pub fn decode(object: &str, bytes: &Bytes) -> Result<ManifestFile, LanceError> {
 pub fn decode_tail(object: &str, tail: &Bytes, object_bytes: u64) -> Result<TailRead, LanceError> {
     let file = Tail::new(object, tail, object_bytes)?;
     let position = file.manifest_position()?;
-    let footer_at = object_bytes.saturating_sub(FOOTER_BYTES as u64);
     if position < file.start {
         return Ok(TailRead::Needs(position..object_bytes));
     }
-    let (message, end) = file.message_at(position, "the manifest")?;
-    if end != footer_at {
-        return Err(damaged(object, "the length of the manifest does not lead to the footer"));
-    }
+    let message = file.manifest(position, object_bytes)?;
     let manifest = Manifest::decode(message.clone())
         .map_err(|error| damaged(object, &format!("the manifest message cannot be decoded ({error})")))?;
     let transaction_at = manifest.transaction_section.or(manifest.transaction_section_deprecated);
@@ -64,6 +60,24 @@ pub fn decode_tail(object: &str, tail: &Bytes, object_bytes: u64) -> Result<Tail
     unknown.indices = unknown_of_indices;
     let transaction = transaction.map(|(message, _)| message);
     Ok(TailRead::Done(Box::new(ManifestFile { manifest, indices, transaction, unknown })))
+}
+
+/// The encoded manifest in a whole manifest file.
+///
+/// # Errors
+/// The bytes are no manifest file.
+pub(crate) fn manifest_message(object: &str, bytes: &Bytes) -> Result<Bytes, LanceError> {
+    let file_bytes = bytes.len() as u64;
+    let file = Tail::new(object, bytes, file_bytes)?;
+    file.manifest(file.manifest_position()?, file_bytes)
+}
+
+/// The message whose length stands at this offset of a whole manifest file.
+///
+/// # Errors
+/// It does not lie in the file.
+pub(crate) fn section_at(object: &str, bytes: &Bytes, at: u64) -> Result<Bytes, LanceError> {
+    Tail::new(object, bytes, bytes.len() as u64)?.message_at(at, "a section").map(|(message, _)| message)
 }
 
 /// The end of a file, addressed by offsets into the whole file.
@@ -95,6 +109,15 @@ impl<'a> Tail<'a> {
         }
         u64::try_from(i64::from_le_bytes(*position))
             .map_err(|_| damaged(self.object, "the position in the footer is negative"))
+    }
+
+    /// The manifest, which ends where the footer begins.
+    fn manifest(&self, position: u64, object_bytes: u64) -> Result<Bytes, LanceError> {
+        let (message, end) = self.message_at(position, "the manifest")?;
+        if end == object_bytes.saturating_sub(FOOTER_BYTES as u64) {
+            return Ok(message);
+        }
+        Err(damaged(self.object, "the length of the manifest does not lead to the footer"))
     }
 
     /// The message whose length stands at `at`, and the offset after it. It must end before the footer.

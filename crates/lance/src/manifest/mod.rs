@@ -15,8 +15,10 @@ mod encode;
 mod unknown;
 
 pub use decode::{TailRead, decode, decode_tail};
+pub(crate) use decode::{manifest_message, section_at};
 pub use encode::encode;
 pub use unknown::UnknownFields;
+pub(crate) use unknown::field_numbers;
 
 use crate::proto::table::{IndexMetadata, Manifest};
 use bytes::Bytes;

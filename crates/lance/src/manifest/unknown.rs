@@ -88,6 +88,12 @@ pub(crate) fn of_index_section(message: &Bytes) -> Option<BTreeMap<Bytes, Bytes>
     Some(found)
 }
 
+/// The numbers of the fields of an encoded message, in their order; `None` where the bytes are damaged.
+pub(crate) fn field_numbers(message: &Bytes) -> Option<impl Iterator<Item = u32>> {
+    let numbers: Option<Vec<u32>> = Fields::new(message).map(|field| field.map(|field| field.number)).collect();
+    numbers.map(Vec::into_iter)
+}
+
 fn of_fragment(message: &Bytes) -> Option<(u64, Bytes)> {
     let mut id = 0;
     let mut unknown = Vec::new();

@@ -5,7 +5,7 @@ use lakebed_commit::{Fetched, Format, ObjectName, Parsed};
 use lakebed_lance::deletion;
 use lakebed_lance::manifest::{TailRead, decode, decode_tail, encode};
 use lakebed_lance::proto::table::DataFragment;
-use lakebed_lance::{LanceFormat, Snapshot};
+use lakebed_lance::{LanceFormat, Snapshot, VersionHead};
 use lakebed_naming::Version;
 use lakebed_transaction::{Kind, LanceKind};
 use serde_json::{Value, json};
@@ -177,4 +177,21 @@ fn detached_versions_are_not_in_the_history() {
     let old = LanceFormat::new(lakebed_naming::lance::Scheme::V1, &lakebed_conflict::lance::LANCE);
     assert!(old.lists_first() && !format.lists_first());
     assert!(old.read_page(None, &listed, 1000).is_err(), "the names were migrated");
+}
+
+/// The head of a version says what the whole of it says.
+#[test]
+fn heads_agree_with_whole_versions() {
+    let manifests = all_manifests();
+    for path in &manifests {
+        let bytes = read(path);
+        let (head, whole) = (VersionHead::decode("test", &bytes).unwrap(), Snapshot::open("test", &bytes).unwrap());
+        assert_eq!((head.version, head.timestamp_ms), (whole.version(), whole.timestamp_ms()), "{}", path.display());
+        assert_eq!(head.transaction_file, whole.transaction_file());
+        let (head, whole) = (head.transaction.unwrap(), whole.transaction().unwrap());
+        assert_eq!((head.read_version, &head.id, head.kind), (whole.read_version(), &whole.id(), whole.kind()));
+        assert_eq!(head.properties, whole.message().transaction_properties);
+        assert!(VersionHead::decode("test", &bytes.slice(1..)).is_err());
+    }
+    assert!(manifests.is_empty() || manifests.len() > 100);
 }

@@ -1,12 +1,12 @@
 //! Loading a Lance version: one listing and one manifest.
 
-use super::{PAGE, list_all};
+use super::{PAGE, READ_AT_ONCE, list_all};
 use crate::TableError;
 use crate::snapshot::LanceVersion;
 use bytes::Bytes;
+use futures::stream::{self, StreamExt, TryStreamExt};
 use lakebed_commit::FormatError;
-use lakebed_lance::Snapshot;
-use lakebed_lance::transaction::Transaction;
+use lakebed_lance::{Snapshot, TransactionHead, VersionHead};
 use lakebed_naming::Version;
 use lakebed_naming::lance::{
     DetachedVersion, ListingOrder, MIGRATION_FILE, ManifestName, Page, Scheme, VERSIONS_FOLDER, manifest_path,
@@ -97,6 +97,142 @@ pub(crate) const fn other_scheme(scheme: Scheme) -> Scheme {
     }
 }
 
+/// What versions say of themselves, in the order of their names; what was removed since it was listed is left out. No fragment
+/// is decoded.
+pub(crate) async fn heads(store: &dyn Store, names: &[Name]) -> Result<Vec<VersionHead>, TableError> {
+    let heads: Vec<Option<VersionHead>> =
+        stream::iter(names.iter().map(|name| head(store, *name))).buffered(READ_AT_ONCE).try_collect().await?;
+    Ok(heads.into_iter().flatten().collect())
+}
+
+async fn head(store: &dyn Store, name: Name) -> Result<Option<VersionHead>, TableError> {
+    let mut path = manifest_path(name.scheme, name.version);
+    let mut bytes = store.get(&path).await?;
+    if bytes.is_none() {
+        // A migration may have passed.
+        path = manifest_path(other_scheme(name.scheme), name.version);
+        bytes = store.get(&path).await?;
+    }
+    let Some(bytes) = bytes else { return Ok(None) };
+    let mut head = VersionHead::decode(&path, &bytes).map_err(|source| format_error(store, source))?;
+    if head.version != name.version {
+        return Err(damaged(store, &path, &format!("it says that it is version {}", head.version)));
+    }
+    if let (None, Some(file)) = (&head.transaction, &head.transaction_file) {
+        let bytes = store.get(file.as_str()).await?;
+        head.transaction = bytes.and_then(|bytes| TransactionHead::decode(&bytes));
+    }
+    Ok(Some(head))
+}
+
+/// The newest version by the names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Newest {
+    pub(crate) version: Version,
+    pub(crate) scheme: Scheme,
+    /// A migration of names is under way, or stopped half-way: both schemes occur, or the mark of one is there.
+    pub(crate) migrating: bool,
+}
+
+/// Loads the newest version, or the one asked for. `None`: there is no Lance table.
+pub(crate) async fn load(store: &dyn Store, at: Option<Version>) -> Result<Option<LanceVersion>, TableError> {
+    let Some(newest) = newest(store).await? else {
+        return Ok(None);
+    };
+    load_found(store, Newest { version: at.unwrap_or(newest.version), ..newest }).await.map(Some)
+}
+
+/// Loads a version of a table whose names are as a look at the folder showed.
+pub(crate) async fn load_found(store: &dyn Store, found: Newest) -> Result<LanceVersion, TableError> {
+    let mut loaded = load_version(store, found.scheme, found.version).await?;
+    loaded.migrating |= found.migrating;
+    Ok(loaded)
+}
+
+/// Loads the manifest of a version. The name of the other scheme is tried where the table's own is not there: a migration may
+/// have passed since the table was opened.
+pub(crate) async fn load_version(
+    store: &dyn Store,
+    scheme: Scheme,
+    version: Version,
+) -> Result<LanceVersion, TableError> {
+    if let Some(number) = DetachedVersion::new(version.get()) {
+        return load_detached(store, number).await;
+    }
+    let other = other_scheme(scheme);
+    let (name, other_name) = (manifest_path(scheme, version), manifest_path(other, version));
+    let (bytes, found, name) = match store.get(&name).await? {
+        Some(bytes) => (bytes, scheme, name),
+        None => match store.get(&other_name).await? {
+            Some(bytes) => (bytes, other, other_name),
+            None => {
+                return Err(TableError::Unavailable {
+                    root: store.root().to_owned(),
+                    problem: format!("version {version} is not there ({name})"),
+                    advice: "choose a version that `history` lists; a cleanup removes old ones".to_owned(),
+                });
+            }
+        },
+    };
+    let snapshot = opened(store, &name, &bytes, version)?;
+    Ok(LanceVersion { snapshot: Arc::new(snapshot), scheme: found, migrating: false })
+}
+
+async fn load_detached(store: &dyn Store, number: DetachedVersion) -> Result<LanceVersion, TableError> {
+    let name = ManifestName::Detached(number).path().unwrap_or_default();
+    let bytes = store.get(&name).await?.ok_or_else(|| TableError::Unavailable {
+        root: store.root().to_owned(),
+        problem: format!("the detached version {} is not there ({name})", number.get()),
+        advice: "give the number that its commit answered".to_owned(),
+    })?;
+    let snapshot = opened(store, &name, &bytes, Version::new(number.get()))?;
+    Ok(LanceVersion { snapshot: Arc::new(snapshot), scheme: Scheme::V2, migrating: false })
+}
+
+fn opened(store: &dyn Store, name: &str, bytes: &Bytes, version: Version) -> Result<Snapshot, TableError> {
+    let snapshot = Snapshot::open(name, bytes).map_err(|source| format_error(store, source))?;
+    if snapshot.version() == version {
+        return Ok(snapshot);
+    }
+    Err(damaged(store, name, &format!("it says that it is version {}", snapshot.version())))
+}
+
+/// The scheme that a table does not use.
+pub(crate) const fn other_scheme(scheme: Scheme) -> Scheme {
+    match scheme {
+        Scheme::V1 => Scheme::V2,
+        Scheme::V2 => Scheme::V1,
+    }
+}
+
+/// What versions say of themselves, in the order of their names; what was removed since it was listed is left out. No fragment
+/// is decoded.
+pub(crate) async fn heads(store: &dyn Store, names: &[Name]) -> Result<Vec<VersionHead>, TableError> {
+    let heads: Vec<Option<VersionHead>> =
+        stream::iter(names.iter().map(|name| head(store, *name))).buffered(READ_AT_ONCE).try_collect().await?;
+    Ok(heads.into_iter().flatten().collect())
+}
+
+async fn head(store: &dyn Store, name: Name) -> Result<Option<VersionHead>, TableError> {
+    let mut path = manifest_path(name.scheme, name.version);
+    let mut bytes = store.get(&path).await?;
+    if bytes.is_none() {
+        // A migration may have passed.
+        path = manifest_path(other_scheme(name.scheme), name.version);
+        bytes = store.get(&path).await?;
+    }
+    let Some(bytes) = bytes else { return Ok(None) };
+    let mut head = VersionHead::decode(&path, &bytes).map_err(|source| format_error(store, source))?;
+    if head.version != name.version {
+        return Err(damaged(store, &path, &format!("it says that it is version {}", head.version)));
+    }
+    if let (None, Some(file)) = (&head.transaction, &head.transaction_file) {
+        let bytes = store.get(file.as_str()).await?;
+        head.transaction = bytes.and_then(|bytes| TransactionHead::decode(&bytes));
+    }
+    Ok(Some(head))
+}
+
 /// The transaction that made a version: inline, or from its own file; `None` where neither is there.
 pub(crate) async fn transaction(store: &dyn Store, version: &LanceVersion) -> Result<Option<Transaction>, TableError> {
     if let Some(transaction) = version.snapshot.transaction() {
@@ -163,6 +299,13 @@ pub(crate) fn manifests(listed: &[Listed]) -> Vec<Name> {
     };
     let mut names: Vec<_> = listed.iter().filter_map(name).collect();
     names.sort_unstable();
+    names
+}
+
+/// The names of versions among listed ones, ascending, one for each version.
+pub(crate) fn versions(listed: &[Listed]) -> Vec<Name> {
+    let mut names = manifests(listed);
+    names.dedup_by_key(|name| name.version);
     names
 }
 

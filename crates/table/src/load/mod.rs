@@ -4,7 +4,6 @@ pub(crate) mod delta;
 pub(crate) mod lance;
 
 use crate::snapshot::Snapshot;
-use crate::table::lance_versions;
 use crate::{Table, TableError};
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -37,14 +36,21 @@ pub(crate) async fn read_all(
 /// The Lance versions with their times, ascending, from the newest down to the first that is as old as `at_ms`.
 pub(crate) async fn lance_times_ascending(table: &Table, at_ms: i64) -> Result<Vec<(Version, i64)>, TableError> {
     let listed = list_all(&*table.place.store, VERSIONS_FOLDER, None).await?;
+    let mut names = lance::versions(&listed);
+    names.reverse();
     let mut times = Vec::new();
-    for (version, modified_ms) in lance_versions(&listed).into_iter().rev() {
-        let Snapshot::Lance(loaded) = table.load(version).await? else { continue };
-        let ms = loaded.snapshot.timestamp_ms().unwrap_or(modified_ms);
-        times.push((version, ms));
-        if ms <= at_ms {
+    for some in names.chunks(READ_AT_ONCE) {
+        for head in lance::heads(&*table.place.store, some).await? {
+            let name = some.iter().find(|name| name.version == head.version);
+            let modified_ms = name.map_or(i64::MIN, |name| name.modified_ms);
+            times.push((head.version, head.timestamp_ms.unwrap_or(modified_ms)));
+        }
+        if times.last().is_some_and(|(_, ms)| *ms <= at_ms) {
             break;
         }
+    }
+    while times.iter().rev().nth(1).is_some_and(|(_, ms)| *ms <= at_ms) {
+        times.pop();
     }
     times.reverse();
     Ok(times)
