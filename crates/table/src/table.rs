@@ -9,7 +9,7 @@ use crate::snapshot::{LanceVersion, Snapshot};
 use crate::time_travel::{Late, stamped_from};
 use crate::{OpenOptions, TableError, TableFormat, VersionSpec};
 use lakebed_naming::Version;
-use lakebed_storage::{Listed, Store, open};
+use lakebed_storage::{Store, open};
 use std::sync::Arc;
 
 /// A handle on one table: its store, and the newest version that this handle knows.

@@ -3,7 +3,6 @@
 pub(crate) mod delta;
 pub(crate) mod lance;
 
-use crate::snapshot::Snapshot;
 use crate::{Table, TableError};
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};

@@ -11,6 +11,7 @@ mod dropped;
 mod field_cases;
 mod isolation;
 mod lance_cleanup;
+mod lance_long;
 mod lance_names;
 mod lance_refs;
 mod lance_rows;
