@@ -5,6 +5,7 @@ mod checked_in;
 mod delta_ours;
 mod delta_theirs;
 mod lance_ours;
+mod lance_refs;
 mod lance_replayed;
 mod lance_theirs;
 mod races;
