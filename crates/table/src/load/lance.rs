@@ -60,7 +60,7 @@ pub(crate) async fn load_version(
             None => {
                 return Err(TableError::Unavailable {
                     root: store.root().to_owned(),
-                    problem: format!("version {version} is not there ({name})"),
+                    problem: format!("version {version} is not there (neither {name} nor {other_name})"),
                     advice: "choose a version that `history` lists; a cleanup removes old ones".to_owned(),
                 });
             }
