@@ -1,5 +1,10 @@
 """Lance tables through pylance: what the Lance scripts share."""
 
+import os
+
+# Released clients read overlays only where they are told to.
+os.environ.setdefault("LANCE_ENABLE_UNSTABLE_DATA_OVERLAY_FILES", "1")
+
 import pyarrow as pa
 from lance.commit import CommitConflictError
 

@@ -193,6 +193,7 @@ impl Table {
                 opened.ok().map(Arc::new)
             });
             self.take_lance(held, *version, opened, ended.asked_ms);
+            self.hint_at(held.scheme, *version);
         }
         Ok(Report::of(ended.outcome, id))
     }

@@ -26,6 +26,7 @@ mod create;
 mod delta_rows;
 mod detached;
 mod error;
+mod hint;
 mod history;
 mod lance_cleanup;
 mod lance_restore;

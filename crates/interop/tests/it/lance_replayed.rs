@@ -1,6 +1,6 @@
 //! Operations that pylance commits, built again by this program: the manifests are equal but for random ids and times.
 
-use crate::support::{Python, list};
+use crate::support::{Python, arguments, committed, copy, list, open, plainly};
 use lakebed_lance::build::{Inputs, next};
 use lakebed_lance::proto::table::data_fragment::RowIdSequence;
 use lakebed_lance::proto::table::transaction::Operation;
@@ -8,7 +8,8 @@ use lakebed_lance::proto::table::{IndexMetadata, Manifest};
 use lakebed_lance::row_ids::RowIds;
 use lakebed_lance::{Creation, Snapshot, index};
 use lakebed_naming::Version;
-use lakebed_naming::lance::ManifestName;
+use lakebed_naming::lance::{ManifestName, Scheme, manifest_path};
+use lakebed_table::Prepared;
 use lakebed_transaction::{Kind, LanceKind};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -94,5 +95,44 @@ async fn manifests_of_pylance_are_built_again() {
     assert!(wrong.is_empty(), "{} of {seen:?}:\n{}", wrong.len(), wrong.join("\n"));
     for kind in [LanceKind::Clone, LanceKind::DataOverlay, LanceKind::DataReplacement, LanceKind::Update] {
         assert!(seen.contains_key(&kind), "{kind} occurs");
+    }
+}
+
+/// The transactions of pylance, committed by us one after the other on its first version: pylance reads the same rows in every
+/// version as in its own.
+#[tokio::test]
+async fn operations_of_pylance_are_committed_by_us_and_read_by_it() {
+    let Some(python) = Python::find() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let made = python.on("lance_operations.py", &[], folder.path(), &Vec::<String>::new()).await;
+    for table in list(&made["tables"]).iter().filter(|table| table["from"].is_null()) {
+        let name = table["name"].as_str().unwrap();
+        let (theirs, ours) = (folder.path().join(name), folder.path().join(format!("ours-{name}")));
+        let versions = history(&theirs);
+        copy(&theirs, &ours);
+        std::fs::remove_dir_all(ours.join("_versions")).unwrap();
+        std::fs::create_dir(ours.join("_versions")).unwrap();
+        let first = manifest_path(Scheme::V2, Version::new(1));
+        std::fs::copy(theirs.join(&first), ours.join(&first)).unwrap();
+        let mut table = open(&ours).await;
+        for (version, snapshot) in versions.iter().skip(1) {
+            let bytes = snapshot.transaction().unwrap().encoded().clone();
+            let report = table.commit_prepared(Prepared::LanceTransaction(bytes), &plainly()).await.unwrap();
+            assert_eq!(committed(&report), version.get(), "{name}");
+        }
+        let last = versions.len() as u64;
+        let mut more: Vec<_> = ["--rows", "--each"].map(str::to_owned).into();
+        more.extend(arguments(1..=last));
+        let (theirs, ours) = (
+            python.on("lance_read.py", &[], &theirs, &more).await,
+            python.on("lance_read.py", &[], &ours, &more).await,
+        );
+        assert_eq!(ours["rows"], theirs["rows"], "{name}");
+        assert_eq!(list(&ours["each"]).len() as u64, last);
+        for (version, (ours, theirs)) in list(&ours["each"]).iter().zip(list(&theirs["each"])).enumerate() {
+            for key in ["rows_hash", "fragments", "config", "schema"] {
+                assert_eq!(ours[key], theirs[key], "{name}: {key} of version {}", version + 1);
+            }
+        }
     }
 }

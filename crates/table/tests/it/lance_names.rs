@@ -157,6 +157,36 @@ async fn strays_and_hints_decide_nothing() {
     }
 }
 
+/// Where names do not sort newest first, the hint follows each commit, and never goes back.
+#[tokio::test]
+async fn the_hint_follows_commits_under_old_names() {
+    let store = twelve_old().await;
+    let hint = async || store.get("_versions/latest_version_hint.json").await.unwrap();
+    for (before, after) in
+        [(None, 13), (Some("abc"), 14), (Some(r#"{"version":3}"#), 15), (Some(r#"{"version":99999}"#), 16)]
+    {
+        if let Some(text) = before {
+            store.put("_versions/latest_version_hint.json", Bytes::from_static(text.as_bytes())).await.unwrap();
+        }
+        let mut table = opened(&store).await;
+        assert_eq!(committed(&add(&mut table, &[1]).await), after);
+        assert_eq!(table.settle().await, Vec::<String>::new());
+        assert_eq!(hint().await.unwrap(), format!(r#"{{"version":{after}}}"#));
+    }
+    // Somebody went on by one meanwhile.
+    let further = Bytes::from_static(br#"{"version":18}"#);
+    store.put("_versions/latest_version_hint.json", further.clone()).await.unwrap();
+    let mut table = opened(&store).await;
+    committed(&add(&mut table, &[1]).await);
+    table.settle().await;
+    assert_eq!(hint().await.unwrap(), further);
+    // New names sort, and need none.
+    let (store, mut table) = three_rows(TableFormat::Lance).await;
+    committed(&add(&mut table, &[4]).await);
+    table.settle().await;
+    assert!(store.head("_versions/latest_version_hint.json").await.unwrap().is_none());
+}
+
 /// Field case 47: folders and loose files are no table.
 #[tokio::test]
 async fn without_a_manifest_there_is_no_table_and_one_can_be_made() {
