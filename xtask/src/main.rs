@@ -3,6 +3,7 @@
 //! - `codegen [--check]` turns `protos/` into checked-in Rust, or says whether what is checked in is stale;
 //! - `tidy` holds the rules of the house that no compiler holds;
 //! - `python` makes the Python environment of the tests and prints its interpreter;
+//! - `interop spark` lets Spark and the program write the same Delta tables in turn and compares what they read;
 //! - `test` runs every test, those against the real clients included.
 //!
 //! Nothing here depends on the product, so that a chore starts at once.
@@ -10,6 +11,7 @@
 mod codegen;
 mod error;
 mod python;
+mod spark;
 mod suite;
 mod tidy;
 mod workspace;
@@ -19,7 +21,7 @@ use std::process::ExitCode;
 use error::Error;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask codegen [--check] | python | tidy | test";
+const USAGE: &str = "usage: cargo xtask codegen [--check] | interop spark [--only TABLE] | python | tidy | test";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -38,6 +40,7 @@ fn run(args: &[&str]) -> Result<(), Error> {
         ["codegen"] => codegen::write(&workspace),
         ["codegen", "--check"] => codegen::check(&workspace),
         ["python"] => python::environment(&workspace).map(|python| println!("{}", python.display())),
+        ["interop", "spark", more @ ..] => spark::run(&workspace, more),
         ["tidy"] => tidy::run(&workspace),
         ["test"] => suite::run(&workspace),
         _ => Err(Error::Usage(USAGE)),

@@ -5,39 +5,59 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::workspace::{self, Workspace};
 
-/// Where the environment is made.
-const FOLDER: &str = "target/python";
-/// What is installed into it.
-const REQUIREMENTS: &str = "xtask/requirements.txt";
-/// Fails when a client is installed but does not load on this machine.
-const PROBE: &str = "import deltalake, lance, pyarrow";
+/// An environment: where it is made and of what.
+pub(crate) struct Environment {
+    pub(crate) folder: &'static str,
+    /// What is installed into it.
+    pub(crate) requirements: &'static str,
+    /// What the installer is told beside that.
+    pub(crate) options: &'static [&'static str],
+    /// Fails when a package is installed but does not load on this machine.
+    pub(crate) probe: &'static str,
+}
 
-/// Makes the environment, unless one for the same requirements is there, and returns its interpreter.
+const CLIENTS: Environment = Environment {
+    folder: "target/python",
+    requirements: "xtask/requirements.txt",
+    options: &["--only-binary", ":all:"],
+    probe: "import deltalake, lance, pyarrow",
+};
+
+/// Makes the environment of the real clients, unless one for the same requirements is there, and returns its interpreter.
 ///
 /// # Errors
 ///
 /// When there is no Python, it lacks `venv`, or the clients cannot be installed or loaded.
 pub(crate) fn environment(workspace: &Workspace) -> Result<PathBuf, Error> {
-    let requirements = workspace.path(REQUIREMENTS);
-    let wanted = std::fs::read_to_string(&requirements).map_err(Error::file("read", &requirements))?;
-    let version = workspace::output(workspace.command("python3").arg("--version"), None)?;
-    let wanted = stamp(&version, &wanted);
+    made(workspace, &CLIENTS)
+}
 
-    let folder = workspace.path(FOLDER);
+/// Makes an environment, unless one for the same requirements is there, and returns its interpreter.
+///
+/// # Errors
+///
+/// As [`environment`].
+pub(crate) fn made(workspace: &Workspace, wanted: &Environment) -> Result<PathBuf, Error> {
+    let requirements = workspace.path(wanted.requirements);
+    let pins = std::fs::read_to_string(&requirements).map_err(Error::file("read", &requirements))?;
+    let version = workspace::output(workspace.command("python3").arg("--version"), None)?;
+    let made_of = stamp(&version, &pins);
+
+    let folder = workspace.path(wanted.folder);
     let python = interpreter(&folder);
     let stamp = folder.join("lakebed-stamp.txt");
-    if python.exists() && std::fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) {
+    if python.exists() && std::fs::read_to_string(&stamp).is_ok_and(|found| found == made_of) {
         return Ok(python);
     }
 
-    println!("python: making the environment in {FOLDER}");
+    println!("python: making the environment in {}", wanted.folder);
     workspace::output(workspace.command("python3").args(["-m", "venv", "--clear"]).arg(&folder), None)?;
     let mut install = workspace.command(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]);
+    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(wanted.options);
     workspace::output(install.arg("--requirement").arg(&requirements), None)?;
-    workspace::output(workspace.command(&python).args(["-c", PROBE]), None)?;
+    workspace::output(workspace.command(&python).args(["-c", wanted.probe]), None)?;
     // Written last, so that a run that was cut short is made anew.
-    std::fs::write(&stamp, wanted).map_err(Error::file("write", &stamp))?;
+    std::fs::write(&stamp, made_of).map_err(Error::file("write", &stamp))?;
     println!("python: the environment is ready");
     Ok(python)
 }
