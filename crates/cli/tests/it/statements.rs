@@ -230,3 +230,63 @@ fn changes_tell_what_came_and_went_between_two_versions() {
     let refused = lakebed.fails(1, &["changes", "trips", "--from", "0", "--to", "7"]);
     assert!(refused.contains("version 7"), "{refused}");
 }
+
+#[test]
+fn an_update_sets_columns_from_the_old_row() {
+    let lakebed = trips();
+    let updated =
+        lakebed.json(&["update", "trips", "--set", "fare = fare * 2", "--set", "city='Bergen'", "--where", "id = 2"]);
+    assert_eq!((&updated["outcome"], &updated["version"]), (&json!("committed"), &json!(2)));
+    assert_eq!(updated["metrics"]["rows_updated"], 1);
+    let before = rows(&lakebed, &["--version", "1", "--where", "id = 2"])[0]["fare"].as_f64().unwrap();
+    assert_eq!(rows(&lakebed, &["--where", "id = 2"]), json!([{"id": 2, "city": "Bergen", "fare": before * 2.0}]));
+    assert_eq!(lakebed.json(&["update", "trips", "--set", "fare=0", "--where", "id > 99"])["outcome"], "nothing");
+    lakebed.json(&["update", "trips", "--set", "fare=NULL"]);
+    assert_eq!(rows(&lakebed, &["--where", "fare IS NULL"]).as_array().unwrap().len(), 3);
+    let unknown = lakebed.fails(2, &["update", "trips", "--set", "fair=1"]);
+    assert!(unknown.contains("fair") && unknown.contains("city"), "{unknown}");
+    assert!(lakebed.fails(2, &["update", "trips", "--set", "fare"]).contains("column = expression"));
+    assert!(lakebed.fails(1, &["update", "trips", "--set", "id=NULL"]).contains("column id may not be NULL"));
+}
+
+#[test]
+fn a_merge_goes_by_key() {
+    let lakebed = trips();
+    lakebed.write("new.jsonl", "{\"id\":3,\"fare\":70}\n{\"id\":4,\"city\":\"Rome\",\"fare\":1}\n");
+    let merged = lakebed.json(&["merge", "trips", "new.jsonl", "--on", "id"]);
+    assert_eq!((&merged["metrics"]["rows_updated"], &merged["metrics"]["rows_inserted"]), (&json!(1), &json!(1)));
+    // The file names the city in one of its rows, so a row that does not name it has none.
+    assert_eq!(rows(&lakebed, &["--where", "id = 3"]), json!([{"id": 3, "city": null, "fare": 70.0}]));
+    assert_eq!(ids(&lakebed, &[]), [1, 2, 3, 4]);
+    lakebed.write("fares.csv", "id,fare\n4,9\n");
+    lakebed.json(&["merge", "trips", "fares.csv", "--on", "id", "--not-matched", "ignore"]);
+    assert_eq!(
+        rows(&lakebed, &["--where", "id = 4"]),
+        json!([{"id": 4, "city": "Rome", "fare": 9.0}]),
+        "the city stays"
+    );
+    lakebed.write("gone.csv", "id\n1\n2\n77\n");
+    lakebed.json(&["merge", "trips", "gone.csv", "--on", "id", "--matched", "delete", "--not-matched", "ignore"]);
+    assert_eq!(ids(&lakebed, &[]), [3, 4]);
+    let twice = lakebed.fails(1, &["merge", "trips", "twice.jsonl", "--on", "id"]);
+    assert!(twice.contains("twice.jsonl"), "{twice}");
+    assert!(lakebed.fails(1, &["merge", "trips", "new.jsonl", "--on", "trip"]).contains("id, city, fare"));
+    assert_eq!(lakebed.json(&["history", "trips", "--limit", "1"])[0]["operation"], "MERGE");
+}
+
+#[test]
+fn a_table_with_deletion_vectors_keeps_its_files() {
+    let lakebed = trips();
+    lakebed.ok(&["set", "trips", "delta.enableDeletionVectors=true"]);
+    let deleted = lakebed.json(&["delete", "trips", "--where", "id = 1"]);
+    assert_eq!(
+        (&deleted["metrics"]["deletion_vectors_added"], &deleted["metrics"]["files_removed"]),
+        (&json!(1), &json!(0))
+    );
+    let shown = lakebed.json(&["show", "trips"]);
+    assert_eq!(
+        (&shown["num_files"], &shown["num_rows"], &shown["num_deleted_rows"]),
+        (&json!(1), &json!(2), &json!(1))
+    );
+    assert_eq!(ids(&lakebed, &[]), [2, 3]);
+}
