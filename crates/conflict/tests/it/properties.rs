@@ -8,4 +8,5 @@ mod delta;
 mod lance;
 mod marks;
 mod matrix;
+mod precise;
 mod premise;
