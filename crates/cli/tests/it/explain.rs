@@ -268,3 +268,51 @@ fn the_matrix_judges_lance() {
         assert_eq!(answer["verdict"], row.3, "{row:?}: {answer}");
     }
 }
+
+/// Statistics first; what they leave open is named, and whose rows nobody can look for is no obstacle.
+#[test]
+fn precise_names_the_rows_that_it_wants() {
+    let lakebed = Lakebed::new();
+    lakebed.ok(&["create", "t", "--format", "delta", "--schema", "id long, day int", "--partition-by", "day"]);
+    let add = |path: &str, day: &str, low: i64, high: i64| {
+        let stats = format!(
+            r#"{{\"numRecords\":2,\"minValues\":{{\"id\":{low}}},\"maxValues\":{{\"id\":{high}}},\"nullCount\":{{\"id\":0}}}}"#
+        );
+        format!(
+            r#"{{"add":{{"path":"{path}","partitionValues":{{"day":"{day}"}},"size":1,"modificationTime":1,"dataChange":true,"stats":"{stats}"}}}}"#
+        )
+    };
+    let insert = |name: &str, blind: bool, add: &str| {
+        lakebed.write(name, format!("{{\"commitInfo\":{{\"operation\":\"WRITE\",\"isBlindAppend\":{blind}}}}}\n{add}"));
+    };
+    insert("apart.json", true, &add("a", "1", 10, 20));
+    insert("elsewhere.json", true, &add("b", "2", 1, 9));
+    insert("open.json", true, &add("c", "1", 1, 9));
+    insert("read.json", false, &add("c", "1", 1, 9));
+    insert("sure.json", true, &add("d", "1", 5, 5));
+    let reads = r#"{"reads":{"predicates":[["day = 1","id = 5"]],"files":[],"whole_table":false,"app_ids":[]},"operation":"MERGE","parameters":{}}"#;
+    lakebed.write("ours.json", format!("{reads}\n{}", add("n", "1", 5, 5)));
+    let judge = |policy: &str, landed: &[&str]| {
+        let mut args = vec!["explain", "--policy", policy, "--ours", "ours.json", "--base", "t"];
+        landed.iter().for_each(|landed| args.extend(["--landed", landed]));
+        lakebed.json(&args)
+    };
+    for landed in ["apart.json", "elsewhere.json"] {
+        assert_eq!(judge("precise", &[landed])["verdict"], "compatible", "{landed}");
+    }
+    let open = judge("precise", &["apart.json", "open.json"]);
+    assert_eq!((&open["verdict"], &open["check"]), (&json!("need-facts"), &json!("rows-wanted")));
+    assert_eq!((&open["landed_index"], &open["overlap"]), (&json!(1), &json!("c")));
+    assert_eq!(open["wanted"]["added"], json!(["c"]));
+    assert_eq!(open["wanted"]["filters"].as_array().map(Vec::len), Some(1));
+    let sure = judge("precise", &["sure.json"]);
+    assert_eq!((&sure["verdict"], &sure["check"]), (&json!("retryable"), &json!("rows-meet")));
+    assert_eq!(sure["rules"], "precise@1");
+    // Ours may go before a blind insert, and from then on not after what may have seen it.
+    assert_eq!(judge("precise-reorder", &["sure.json"])["verdict"], "reordered");
+    assert_eq!(judge("precise-reorder", &["read.json"])["verdict"], "need-facts");
+    let later = judge("precise-reorder", &["sure.json", "elsewhere.json", "read.json"]);
+    assert_eq!((&later["check"], &later["landed_index"]), (&json!("ordered-before-a-reader"), &json!(2)));
+    let told = lakebed.fails(2, &["explain", "--policy", "precise", "--ours", "ours.txn"]);
+    assert!(told.contains(".json"), "{told}");
+}

@@ -22,3 +22,4 @@ pub use metadata::{MetadataChange, MetadataDifference, MetadataState};
 pub use protocol::{ProtocolAccess, ProtocolChange, ProtocolState};
 pub use read::{partitions_in, split_read};
 pub use registry::{DeltaPolicy, table_of};
+pub(crate) use rules::DEFINITIONS;

@@ -93,6 +93,29 @@ pub(crate) static SNAPSHOT: Table = Policy {
 }
 .checked();
 
+/// What is neither a row nor a file: the part of the rules that the `precise` policies take over on Delta tables.
+pub(crate) static DEFINITIONS: Table = Policy {
+    name: "delta-definitions",
+    revision: 1,
+    marks: marks::of,
+    first: &[
+        &check::BULK_COMMIT,
+        &check::PROTOCOL_VERSION,
+        &check::READER_FEATURES,
+        &check::WRITER_FEATURES,
+        &check::BOTH_CHANGE_PROTOCOL,
+        &check::FEATURE_DROPPED,
+        &check::DROPPED_FEATURE_IN_USE,
+        &check::BOTH_CHANGE_METADATA,
+        &check::METADATA_CHANGED,
+        &check::SAME_DOMAIN,
+        &check::SAME_APPLICATION,
+        &check::UNBACKFILL_MEETS_BACKFILL,
+    ],
+    rows: ROWS,
+}
+.checked();
+
 /// What must be rewritten in ours before it follows.
 const REWRITES: &[&Rule] =
     &[&check::ADOPTS_PROTOCOL, &check::ADOPTS_METADATA, &check::RENUMBERS_ROWS, &check::MOVES_TIMESTAMP];

@@ -3,6 +3,7 @@
 mod facts;
 mod features;
 mod format;
+mod images;
 mod pending;
 mod rebase;
 mod render;
@@ -13,6 +14,7 @@ mod vectors;
 
 pub(crate) use facts::metadata_state;
 pub use format::{DeltaFormat, Landed};
+pub use images::{Vectors, inline_rows};
 pub use pending::{Pending, Reads, Transaction, Vouched};
 pub use row_tracking::name_row_tracking_columns;
 pub(crate) use row_tracking::{DOMAIN as ROW_TRACKING_DOMAIN, mark_in as row_id_mark};

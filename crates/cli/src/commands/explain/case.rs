@@ -1,11 +1,12 @@
 //! One question and its answer.
 
-use super::{delta, lance, maxcompute};
+use super::{delta, lance, maxcompute, precise};
 use crate::error::CliError;
 use bytes::Bytes;
 use lakebed_conflict::delta::DeltaPolicy;
 use lakebed_conflict::lance::LANCE;
 use lakebed_conflict::maxcompute::{Compaction, MAXCOMPUTE};
+use lakebed_conflict::precise::{PRECISE, PRECISE_REORDER};
 use lakebed_transaction::{Judgement, Verdict};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -37,6 +38,8 @@ pub(super) struct Answer {
     pub(super) judgement: Judgement,
     /// Which landed transaction it is about, from 0.
     pub(super) landed_index: Option<usize>,
+    /// What has to be looked at before the policy can say more.
+    pub(super) wanted: Option<Value>,
     /// The isolation level that applied (Delta).
     pub(super) effective_level: Option<&'static str>,
     /// The actions of ours as they would be written next, or why they cannot be; `None` where nobody asked or ours may not be
@@ -48,7 +51,7 @@ pub(super) struct Answer {
 #[derive(Default)]
 pub(super) struct Bases {
     pub(super) lance: HashMap<PathBuf, Arc<lakebed_lance::Snapshot>>,
-    pub(super) delta: HashMap<PathBuf, Arc<lakebed_delta::Core>>,
+    pub(super) delta: HashMap<PathBuf, Arc<lakebed_delta::Snapshot>>,
 }
 
 impl Case {
@@ -60,10 +63,12 @@ impl Case {
             delta::judge(self, policy, bases).await
         } else if self.policy == MAXCOMPUTE.name {
             maxcompute::judge(self, bases).await
+        } else if let Some(table) = precise::named(&self.policy) {
+            precise::judge(self, table, bases).await
         } else {
             let mut names = vec![LANCE.name];
             names.extend(DeltaPolicy::ALL.iter().map(|policy| policy.name()));
-            names.push(MAXCOMPUTE.name);
+            names.extend([MAXCOMPUTE.name, PRECISE.name, PRECISE_REORDER.name]);
             Err(CliError::usage(
                 format!("there is no policy `{}`", self.policy),
                 format!("the policies are: {}", names.join(", ")),
@@ -98,7 +103,7 @@ impl Answer {
             "reason": reason.map(|reason| reason.sentence),
             "overlap": self.judgement.evidence.as_ref().map(ToString::to_string),
             "advice": reason.map(|reason| reason.advice),
-            "wanted": Value::Null,
+            "wanted": self.wanted,
             "error_class": class.or_else(|| reason.filter(|_| alone).and_then(|reason| reason.error_class)),
             "landed_index": about,
             "ours": self.ours,

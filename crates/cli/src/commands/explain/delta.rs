@@ -32,6 +32,7 @@ pub(super) async fn judge(case: &Case, policy: DeltaPolicy, bases: &mut Bases) -
         landed,
         judgement,
         landed_index: at,
+        wanted: None,
         effective_level: policy.effective_level(&facts).ok().map(lakebed_conflict::delta::IsolationLevel::name),
         rebased,
     })
@@ -48,9 +49,9 @@ pub(super) async fn in_the_matrix(case: &Case, hints: Hints, bases: &mut Bases) 
 }
 
 /// Ours, and the version that it read.
-async fn ours(case: &Case, bases: &mut Bases) -> Result<(Transaction, Option<Arc<Core>>), CliError> {
+pub(super) async fn ours(case: &Case, bases: &mut Bases) -> Result<(Transaction, Option<Arc<Core>>), CliError> {
     let core = match &case.base {
-        Some(path) => Some(core(path, bases).await?),
+        Some(path) => Some(Arc::clone(table(path, bases).await?.core())),
         None => None,
     };
     let columns = core.as_deref().map(Core::partition_columns).unwrap_or_default();
@@ -93,8 +94,8 @@ fn over_all(
     Ok((judgement, at, at.and_then(|at| landed.get(at).cloned())))
 }
 
-/// The newest version of the table in a folder, but for its files.
-async fn core(path: &Path, bases: &mut Bases) -> Result<Arc<Core>, CliError> {
+/// The newest version of the table in a folder.
+pub(super) async fn table(path: &Path, bases: &mut Bases) -> Result<Arc<lakebed_delta::Snapshot>, CliError> {
     if let Some(known) = bases.delta.get(path) {
         return Ok(Arc::clone(known));
     }
@@ -102,9 +103,8 @@ async fn core(path: &Path, bases: &mut Bases) -> Result<Arc<Core>, CliError> {
     let table = Table::open(&path.display().to_string(), &options).await?;
     match table.snapshot() {
         Snapshot::Delta(held) => {
-            let core = Arc::clone(held.snapshot.core());
-            bases.delta.insert(path.to_owned(), Arc::clone(&core));
-            Ok(core)
+            bases.delta.insert(path.to_owned(), Arc::clone(&held.snapshot));
+            Ok(Arc::clone(&held.snapshot))
         }
         Snapshot::Lance(_) => Err(CliError::usage(
             format!("{} is a Lance table", path.display()),
@@ -113,6 +113,6 @@ async fn core(path: &Path, bases: &mut Bases) -> Result<Arc<Core>, CliError> {
     }
 }
 
-fn describe(facts: &DeltaFacts) -> String {
+pub(super) fn describe(facts: &DeltaFacts) -> String {
     if facts.operation.is_empty() { facts.kind.to_string() } else { facts.operation.to_string() }
 }

@@ -36,6 +36,7 @@ pub(super) fn judge(case: &Case, bases: &mut Bases) -> Result<Answer, CliError> 
         landed: at.and_then(|at| landed.get(at)).map(|landed| landed.kind().to_string()),
         judgement,
         landed_index: at,
+        wanted: None,
         effective_level: None,
         rebased: None,
     })

@@ -27,6 +27,7 @@ pub(super) async fn judge(case: &Case, bases: &mut Bases) -> Result<Answer, CliE
         landed: at.and_then(|at| landed.get(at)).map(|landed| landed.name.clone()),
         judgement,
         landed_index: at,
+        wanted: None,
         effective_level: None,
         rebased: None,
     })

@@ -5,6 +5,7 @@ mod case;
 mod delta;
 mod lance;
 mod maxcompute;
+mod precise;
 mod rebased;
 
 use crate::args::ExplainArgs;
