@@ -149,7 +149,8 @@ fn broken_tables() -> Vec<Mutation> {
         Mutation::of(&PRECISE, "without rows-meet", without(&PRECISE, &ROWS_MEET)),
         Mutation::of(&PRECISE, "without rows-wanted", without(&PRECISE, &ROWS_WANTED)),
         Mutation::of(&PRECISE, "without rows-not-shown, nobody looks", without(&PRECISE, &ROWS_NOT_SHOWN)).unlooking(),
-        Mutation::of(&PRECISE, "without rows-moved, no maps", without(&PRECISE, &ROWS_MOVED)).along(&[Axis::NoMaps]),
+        Mutation::of(&PRECISE, "without rows-moved, copies", without(&PRECISE, &ROWS_MOVED))
+            .along(&[Axis::Copies, Axis::NoMaps]),
         Mutation::of(&PRECISE, "without unit-changed, copies", without(&PRECISE, &UNIT_CHANGED))
             .along(&[Axis::Mixed, Axis::NoMaps])
             .over(3),

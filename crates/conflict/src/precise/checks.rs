@@ -1,7 +1,7 @@
 //! The checks of the `precise` tables: each a name, a sentence and a condition.
 
 use super::PreciseFacts;
-use super::image::{Meeting, Reads, first_unit, found_carried, meeting};
+use super::image::{Meeting, Reads, first_unit, follows_by_look, looked_at, lost_unit, meeting};
 use crate::{Check, Marks};
 use lakebed_transaction::{Access, Evidence, PreciseKind, Reason, RowsWanted, Verdict};
 
@@ -210,14 +210,18 @@ fn unit_changed(ours: &PreciseFacts, landed: &PreciseFacts) -> Option<Evidence> 
 }
 
 fn rows_moved(ours: &PreciseFacts, landed: &PreciseFacts) -> Option<Evidence> {
-    let theirs = &landed.footprint;
-    let out_of_sight = !ours.follows_met_rows && found_carried(ours, landed);
-    first_unit(&ours.modified(), |unit| {
-        let is_copied = ours.copied_units.contains(unit);
-        let is_mapped = landed.mapped_units.contains(unit) && (!is_copied || ours.mapped_units.contains(unit));
-        let is_lost = theirs.removed_units.contains(unit) && !is_mapped && (is_copied || !landed.changes_rows());
-        is_lost || (out_of_sight && (theirs.removed_units.contains(unit) || theirs.updated_units.contains(unit)))
-    })
+    let theirs = landed.modified();
+    let meets = |unit: &_| theirs.contains(unit);
+    let follows = follows_by_look(ours, landed);
+    match looked_at(ours, landed) {
+        Some(_) if follows => None,
+        Some(found) if !found.carried.is_empty() => first_unit(&ours.modified(), meets),
+        Some(_) | None if !landed.changes_rows() => lost_unit(ours, landed),
+        // What was not carried over is gone, but for the other rows of a file that ours copied.
+        Some(_) | None => {
+            lost_unit(ours, landed).filter(|_| ours.copied_units.intersects(&landed.footprint.removed_units))
+        }
+    }
 }
 
 fn places(wanted: &RowsWanted) -> Option<Evidence> {

@@ -64,7 +64,9 @@ fn by_look(found: &RowsFound, counts: Counts) -> Meeting {
 /// Partition values, statistics and row positions.
 fn by_knowledge(ours: &PreciseFacts, landed: &PreciseFacts, counts: Counts) -> Meeting {
     let reads = Reads::of(ours);
-    if reads.is_empty() || !landed.changes_rows() {
+    // A compaction changes no row; but where it took rows that ours takes out, only a look finds them again.
+    let is_image = landed.changes_rows() || (follows_by_look(ours, landed) && lost_unit(ours, landed).is_some());
+    if reads.is_empty() || !is_image {
         return Meeting::No;
     }
     let mut candidates = Candidates::default();
@@ -164,10 +166,10 @@ impl Candidates {
         for unit in landed.footprint.removed_units.as_slice() {
             match ours.met_in(unit) {
                 Some(Met::Nothing) => continue,
+                _ if known_apart(reads, landed, unit) => continue,
                 Some(Met::Rows(rows)) => {
                     self.removed_or_carried.get_or_insert_with(|| Evidence::Rows(unit.clone(), rows.clone()));
                 }
-                None if known_apart(reads, landed, unit) => continue,
                 None => {}
             }
             self.wanted.removed.push(unit.clone());
@@ -182,6 +184,7 @@ impl Candidates {
             let lost = landed.footprint.rows.iter().find(|(id, _)| id == unit).map(|(_, rows)| rows);
             match (ours.met_in(unit), lost) {
                 (Some(Met::Nothing), _) => continue,
+                _ if known_apart(reads, landed, unit) => continue,
                 (Some(Met::Rows(met)), Some(lost)) => {
                     let both = met.intersection(lost);
                     if both.is_empty() {
@@ -190,7 +193,6 @@ impl Candidates {
                     self.removed_or_carried.get_or_insert(Evidence::Rows(unit.clone(), both));
                 }
                 (_, Some(lost)) if lost.is_empty() => continue,
-                (Some(Met::Rows(_)) | None, _) if known_apart(reads, landed, unit) => continue,
                 (Some(Met::Rows(_)) | None, _) => {}
             }
             self.wanted.shrunk.push(unit.clone());
@@ -226,10 +228,28 @@ fn touches_columns(ours: &PreciseFacts, landed: &PreciseFacts) -> bool {
         .is_none_or(|touched| landed.footprint.columns.iter().any(|column| touched.contains(column)))
 }
 
-/// Whether landed carried rows that ours looked for over to where only a look finds them.
-pub(super) fn found_carried(ours: &PreciseFacts, landed: &PreciseFacts) -> bool {
-    let RowsSeen::Looked(found) = &landed.seen else { return false };
-    !found.carried.is_empty() && matches!(by_knowledge(ours, landed, counts_for(ours)), Meeting::Open(_))
+/// Whether the rows of landed were looked at for ours, because nothing else decided.
+pub(super) fn looked_at<'a>(ours: &PreciseFacts, landed: &'a PreciseFacts) -> Option<&'a RowsFound> {
+    let RowsSeen::Looked(found) = &landed.seen else { return None };
+    matches!(by_knowledge(ours, landed, counts_for(ours)), Meeting::Open(_)).then_some(found)
+}
+
+/// Whether rows that a look finds carried over are just those that ours takes out. Where ours was ordered before an insert, its
+/// rows are among them, too.
+pub(super) fn follows_by_look(ours: &PreciseFacts, landed: &PreciseFacts) -> bool {
+    let gone = &landed.footprint.removed_units;
+    let mapped = |unit: &UnitId| ours.mapped_units.contains(unit) && landed.mapped_units.contains(unit);
+    let copies_lost = ours.copied_units.as_slice().iter().any(|unit| gone.contains(unit) && !mapped(unit));
+    ours.follows_met_rows && ours.followed.ordered_before.is_none() && !copies_lost
+}
+
+/// A unit in which ours takes rows out and that landed took out without recording where its rows went.
+pub(super) fn lost_unit(ours: &PreciseFacts, landed: &PreciseFacts) -> Option<Evidence> {
+    first_unit(&ours.modified(), |unit| {
+        let copied = ours.copied_units.contains(unit) && !ours.mapped_units.contains(unit);
+        let mapped = landed.mapped_units.contains(unit) && !copied;
+        landed.footprint.removed_units.contains(unit) && !mapped
+    })
 }
 
 /// The first units of ours that meet a condition, as evidence.

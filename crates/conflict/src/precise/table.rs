@@ -63,7 +63,7 @@ const FIRST: Pair = Cell::If(&[&GOES_BEFORE_INSERT, &ROWS_MEET, &ROWS_NOT_SHOWN,
 /// What ours read, then what it deletes or changes.
 const ROWS: Pair = Cell::If(&[&ROWS_MEET, &ROWS_NOT_SHOWN, &ROWS_WANTED, &UNIT_CHANGED, &ROWS_MOVED, &ROWS_FOLLOW]);
 /// What ours deletes or changes, under a compaction.
-const PLACES: Pair = Cell::If(&[&ROWS_MOVED, &ROWS_FOLLOW]);
+const PLACES: Pair = Cell::If(&[&ROWS_MEET, &ROWS_WANTED, &ROWS_MOVED, &ROWS_FOLLOW]);
 const OVER: Pair = Cell::Else(LOOKED_FOR, Verdict::LaterOverwrites, REPLACES);
 const SCOPE: Pair = Cell::Always(Verdict::Rebase, SCOPE_TAKEN_ANEW);
 const INPUT: Pair = Cell::If(&[&INPUT_CHANGED, &INPUT_GONE, &ROWS_FOLLOW]);
