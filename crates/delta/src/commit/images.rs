@@ -53,11 +53,9 @@ impl Transaction {
         let mut images = Images { table, vectors, out: PreciseFacts::default() };
         images.actions(&self.actions);
         let mut ours = images.out;
-        ours.kind = match kind_of(&facts, &ours) {
-            // A rebase takes out what ours lists, not what stands in its scope by then.
-            PreciseKind::Overwrite => PreciseKind::Change,
-            kind => kind,
-        };
+        let kind = kind_of(&facts, &ours);
+        // A rebase takes out what ours lists, not what stands in its scope by then.
+        ours.kind = if kind == PreciseKind::Overwrite { PreciseKind::Change } else { kind };
         let reads = &facts.footprint;
         ours.footprint.predicates.clone_from(&reads.predicates);
         ours.footprint.keys.clone_from(&reads.keys);
