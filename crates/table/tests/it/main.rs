@@ -18,6 +18,7 @@ mod lance_rows;
 mod local;
 mod log;
 mod mortal;
+mod own_commits;
 mod partitions;
 mod prepared;
 mod races;

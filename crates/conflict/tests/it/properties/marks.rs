@@ -17,7 +17,7 @@ fn asking_all<F, const N: usize>(policy: &Policy<F, N>, ours: (usize, &F), lande
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4_000))]
+    #![proptest_config(ProptestConfig::with_cases(1_500))]
 
     #[test]
     fn delta_passes_over_nothing(ours in facts(), landed in facts()) {

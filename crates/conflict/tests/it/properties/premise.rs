@@ -21,5 +21,6 @@ pub(crate) fn holds<S: Strategy>(
     if let Err(failure) = ran {
         panic!("{failure}");
     }
+    println!("the premise held in {} of {cases} cases", met.get());
     assert!(met.get() >= least, "the premise held in {} of {cases} cases only, at least {least} are wanted", met.get());
 }
