@@ -60,17 +60,22 @@ fn pairs(criterion: &mut Criterion) {
         judge_lance((LanceKind::Update, black_box(ours)), (LanceKind::Update, black_box(landed)))
     };
     let (low, high, same) = (update(&[1, 2, 3]), update(&[4, 5, 6]), update(&[3, 4, 5]));
+    let (odd, even) = (update(&[1, 3, 5]), update(&[2, 4, 6]));
     group.bench_function(BenchmarkId::new("lance", "updates apart"), |bencher| bencher.iter(|| lance(&low, &high)));
-    group.bench_function(BenchmarkId::new("lance", "updates meet"), |bencher| bencher.iter(|| lance(&low, &same)));
-    let delta = |ours: &DeltaFacts, landed: &DeltaFacts| {
-        DeltaPolicy::WriteSerializable.judge(black_box(ours), black_box(landed))
-    };
-    let (new, other) = (append("n1"), append("n2"));
-    group.bench_function(BenchmarkId::new("delta", "appends"), |bencher| bencher.iter(|| delta(&new, &other)));
-    let (first, second) = (rewrite(&["a", "b", "c"]), rewrite(&["d", "e", "f"]));
     group
-        .bench_function(BenchmarkId::new("delta", "rewrites apart"), |bencher| bencher.iter(|| delta(&first, &second)));
-    group.bench_function(BenchmarkId::new("delta", "rewrites meet"), |bencher| bencher.iter(|| delta(&first, &first)));
+        .bench_function(BenchmarkId::new("lance", "updates in between"), |bencher| bencher.iter(|| lance(&odd, &even)));
+    group.bench_function(BenchmarkId::new("lance", "updates meet"), |bencher| bencher.iter(|| lance(&low, &same)));
+    let (new, other) = (append("n1"), append("n2"));
+    let (first, second) = (rewrite(&["a", "b", "c"]), rewrite(&["d", "e", "f"]));
+    for policy in [DeltaPolicy::Serializable, DeltaPolicy::WriteSerializable, DeltaPolicy::Snapshot] {
+        let judge = |ours: &DeltaFacts, landed: &DeltaFacts| policy.judge(black_box(ours), black_box(landed));
+        let mut pair = |what, ours: &DeltaFacts, landed: &DeltaFacts| {
+            group.bench_function(BenchmarkId::new(policy.name(), what), |bencher| bencher.iter(|| judge(ours, landed)));
+        };
+        pair("appends", &new, &other);
+        pair("rewrites apart", &first, &second);
+        pair("rewrites meet", &first, &first);
+    }
     let (monday, tuesday) = (insert(1), insert(2));
     let matrix = |ours: &MaxComputeFacts, landed: &MaxComputeFacts| judge_matrix(black_box(ours), black_box(landed));
     group.bench_function(BenchmarkId::new("maxcompute", "days apart"), |bencher| {

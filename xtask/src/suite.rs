@@ -35,8 +35,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Error> {
 
     let tested = echo(&mut tests, &mut skips);
     let outside = outside(workspace);
+    let packed = packages(workspace);
     print!("{skips}");
-    tested.and(outside)
+    tested.and(outside).and(packed)
 }
 
 /// Sets the variable to the path, or removes it and remembers why.
@@ -125,6 +126,20 @@ fn outside(workspace: &Workspace) -> Result<(), Error> {
         status(test.arg("--manifest-path").arg(manifest))?;
     }
     Ok(())
+}
+
+/// The conflict rules and what they stand on: what another engine may take alone.
+const TAKEN_ALONE: &[&str] = &["lakebed-naming", "lakebed-transaction", "lakebed-conflict"];
+
+/// Packs the crates that may be taken alone, and builds each from the packages, as a stranger would.
+fn packages(workspace: &Workspace) -> Result<(), Error> {
+    let mut package = workspace.cargo();
+    // The tree of a developer holds changes; what is packed is what stands in the files.
+    package.args(["package", "--allow-dirty"]);
+    for name in TAKEN_ALONE {
+        package.args(["-p", name]);
+    }
+    status(&mut package)
 }
 
 /// What was not tested, and how often that was said.

@@ -94,44 +94,55 @@ const SMALL: usize = 32;
 
 /// A set of units, kept sorted so that two sets meet in one pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UnitSet(Vec<UnitId>);
+pub struct UnitSet {
+    ids: Vec<UnitId>,
+    /// What stands first in the order of each, close together: a walk over a million of them reads a third of the memory.
+    numbers: Vec<u64>,
+}
 
 impl UnitSet {
     /// The units, ascending.
     #[must_use]
+    #[inline]
     pub fn as_slice(&self) -> &[UnitId] {
-        &self.0
+        &self.ids
     }
 
     /// How many units.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.ids.len()
     }
 
     /// Whether there is none.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.ids.is_empty()
     }
 
     /// Whether the unit is in the set.
     #[must_use]
     #[inline]
     pub fn contains(&self, id: &UnitId) -> bool {
-        let (Some(first), Some(last)) = (self.0.first(), self.0.last()) else { return false };
+        let (Some(first), Some(last)) = (self.numbers.first(), self.numbers.last()) else { return false };
         let number = id.number();
-        first.number() <= number && number <= last.number() && self.finds(id)
+        *first <= number && number <= *last && self.finds(id)
     }
 
     fn finds(&self, id: &UnitId) -> bool {
-        self.0.binary_search(id).is_ok()
+        let number = id.number();
+        let from = self.numbers.partition_point(|known| *known < number);
+        let alike = self.numbers[from..].iter().take_while(|known| **known == number).count();
+        self.ids[from..from + alike].contains(id)
     }
 
     /// Adds a unit.
     pub fn insert(&mut self, id: UnitId) {
-        if let Err(at) = self.0.binary_search(&id) {
-            self.0.insert(at, id);
+        if let Err(at) = self.ids.binary_search(&id) {
+            self.numbers.insert(at, id.number());
+            self.ids.insert(at, id);
         }
     }
 
@@ -166,26 +177,25 @@ impl UnitSet {
     /// Whether the ends of the two alone tell that they share nothing.
     #[inline]
     fn is_apart(&self, other: &Self) -> bool {
-        let ends = |set: &Self| Some((set.0.first()?.number(), set.0.last()?.number()));
+        let ends = |set: &Self| Some((*set.numbers.first()?, *set.numbers.last()?));
         let (Some((first, last)), Some((other_first, other_last))) = (ends(self), ends(other)) else { return true };
         last < other_first || other_last < first
     }
 
     /// Shows the units of both, ascending, until it is answered that this is enough.
     fn meet<'a>(&'a self, other: &'a Self, mut is_enough: impl FnMut(&'a UnitId) -> bool) {
-        let (a, b) = (self.0.as_slice(), other.0.as_slice());
-        let (small, large) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+        let (small, large) = if self.len() <= other.len() { (self, other) } else { (other, self) };
         if small.len().saturating_mul(SEARCH_FACTOR) < large.len() {
-            let _ = small.iter().filter(|id| large.binary_search(id).is_ok()).any(is_enough);
+            let _ = small.ids.iter().filter(|id| large.finds(id)).any(is_enough);
             return;
         }
+        let (a, b) = (self.numbers.as_slice(), other.numbers.as_slice());
         let (mut i, mut j) = (0, 0);
         while i < a.len() && j < b.len() {
-            let (x, y) = (&a[i], &b[j]);
-            let (m, n) = (x.number(), y.number());
+            let (m, n) = (a[i], b[j]);
             if m == n {
-                let order = x.cmp(y);
-                if order.is_eq() && is_enough(x) {
+                let order = self.ids[i].cmp(&other.ids[j]);
+                if order.is_eq() && is_enough(&self.ids[i]) {
                     return;
                 }
                 (i, j) = (i + usize::from(order.is_le()), j + usize::from(order.is_ge()));
@@ -222,7 +232,8 @@ impl FromIterator<UnitId> for UnitSet {
         let mut ids: Vec<_> = ids.into_iter().collect();
         ids.sort_unstable();
         ids.dedup();
-        Self(ids)
+        let numbers = ids.iter().map(UnitId::number).collect();
+        Self { ids, numbers }
     }
 }
 

@@ -20,7 +20,21 @@ proptest! {
             let shared: BTreeSet<&UnitId> = left.iter().filter(|unit| right.contains(unit)).collect();
             let expected: Vec<UnitId> = shared.into_iter().take(limit).cloned().collect();
             prop_assert_eq!(one.common(&other, limit), expected.clone());
-            prop_assert_eq!(one.intersects(&other), left.iter().any(|unit| right.contains(unit)));
+            let meet = left.iter().any(|unit| right.contains(unit));
+            prop_assert_eq!(one.intersects(&other), meet);
+            prop_assert!(one.may_meet(&other) || !meet);
+            let mut seen = Vec::new();
+            let all = one.every_common(&other, |unit| {
+                seen.push(unit.clone());
+                seen.len() < limit
+            });
+            prop_assert_eq!(all, seen.len() < limit || seen.is_empty());
+            prop_assert!(seen.iter().eq(one.common(&other, limit.max(1)).iter()));
+            prop_assert!(left.iter().all(|unit| one.contains(unit)));
+            prop_assert!(right.iter().all(|unit| one.contains(unit) == left.contains(unit)));
+            let mut grown = UnitSet::default();
+            left.iter().for_each(|unit| grown.insert(unit.clone()));
+            prop_assert_eq!(grown, one);
         }
     }
 }
