@@ -289,3 +289,65 @@ fn the_log_is_listed_above_a_version() {
     assert!(!FORMAT.read_page(None, &page, 6).unwrap().complete);
     assert_eq!(FORMAT.entry_name(Version::new(10)).as_str(), "_delta_log/00000000000000000010.json");
 }
+
+/// The row ids and commit versions of the files of an entry, and the mark that it sets.
+fn numbers(bytes: &Bytes) -> (Vec<(i64, i64)>, Option<i64>) {
+    let (mut files, mut mark) = (Vec::new(), None);
+    for line in text(bytes).lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        if let Some(add) = line.get("add") {
+            files.push((add["baseRowId"].as_i64().unwrap(), add["defaultRowCommitVersion"].as_i64().unwrap()));
+        }
+        if line["domainMetadata"]["domain"] == "delta.rowTracking" {
+            let document: Value =
+                serde_json::from_str(line["domainMetadata"]["configuration"].as_str().unwrap()).unwrap();
+            mark = document["rowIdHighWaterMark"].as_i64();
+        }
+    }
+    (files, mark)
+}
+
+#[test]
+fn rows_are_numbered_anew_for_every_attempt_and_the_mark_never_goes_down() {
+    let base = table(features(&["rowTracking", "domainMetadata"]), metadata(&[], &[]));
+    let mut first = Pending::on(base.core(), transaction("one", "WRITE", vec![add("a.parquet")])).unwrap();
+    let bytes = render(&mut first, 1, 6_000);
+    assert_eq!(numbers(&bytes), (vec![(0, 1)], Some(2)), "three rows have the ids 0, 1 and 2");
+    let base = base.advance(Version::new(1), &bytes).unwrap();
+    assert_eq!(base.core().row_id_high_water_mark(), Some(2));
+    let adds = vec![add("b.parquet"), add("c.parquet")];
+    let mut pending = Pending::on(base.core(), transaction(ID, "WRITE", adds)).unwrap();
+    assert_eq!(numbers(&render(&mut pending, 2, 7_000)), (vec![(3, 2), (6, 2)], Some(8)));
+    let winner = |mark: i64| {
+        let document = format!(r#"{{\"rowIdHighWaterMark\":{mark}}}"#);
+        format!(r#"{{"domainMetadata":{{"domain":"delta.rowTracking","configuration":"{document}","removed":false}}}}"#)
+    };
+    follow(&mut pending, &landed(2, winner(9).as_bytes()));
+    assert_eq!(numbers(&render(&mut pending, 3, 7_000)), (vec![(10, 3), (13, 3)], Some(15)));
+    // A winner that sets it lower is wrong: the ids above are in use.
+    follow(&mut pending, &landed(3, winner(1).as_bytes()));
+    let bytes = render(&mut pending, 4, 7_000);
+    assert_eq!(numbers(&bytes), (vec![(10, 4), (13, 4)], Some(15)));
+    assert!(FORMAT.is_ours(&pending, &landed(4, &bytes)), "what is drawn for an attempt is part of no intent");
+    let uncounted = Action::Add(Add::new("d.parquet", 1, 1));
+    let error = Pending::on(base.core(), transaction(ID, "WRITE", vec![uncounted])).unwrap_err().to_string();
+    assert!(error.contains("DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS"), "{error}");
+}
+
+#[test]
+fn a_change_of_type_names_the_version_in_which_it_lands() {
+    let base = table(features(&["typeWidening-preview", "appendOnly"]), metadata(&[], &[]));
+    let widened = |at: u64| {
+        let change = format!(r#"{{"toType":"long","fromType":"integer","tableVersion":{at}}}"#);
+        format!(
+            r#"{{"type":"struct","fields":[{{"name":"id","type":"long","nullable":true,"metadata":{{"delta.typeChanges":[{{"toType":"integer","fromType":"short","tableVersion":0}},{change}]}}}},{{"name":"p","type":"string","nullable":true,"metadata":{{}}}}]}}"#
+        )
+    };
+    let ours = Metadata { schema_string: widened(1), ..metadata(&[], &[]) };
+    let change = transaction(ID, "CHANGE COLUMN", vec![Action::Metadata(ours)]);
+    let mut pending = Pending::on(base.core(), change).unwrap();
+    follow(&mut pending, &landed(1, br#"{"commitInfo":{"timestamp":1,"isBlindAppend":true}}"#));
+    let next = text(&render(&mut pending, 2, 7_000));
+    let escaped = widened(2).replace('"', r#"\""#);
+    assert!(next.contains(&escaped), "{next}\ndoes not hold\n{escaped}");
+}
