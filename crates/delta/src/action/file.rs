@@ -219,11 +219,15 @@ pub struct AddCdc {
 }
 
 fn key_of(raw: &Arc<str>, vector: Option<&DeletionVector>) -> Arc<str> {
-    let identity = path::identity(raw);
-    match (vector, identity) {
+    other_key(raw, vector).unwrap_or_else(|| Arc::clone(raw))
+}
+
+/// What tells files apart, where it is another text than the path in the log.
+pub(crate) fn other_key(raw: &str, vector: Option<&DeletionVector>) -> Option<Arc<str>> {
+    match (vector, path::identity(raw)) {
         // A line feed cannot start an id, so a file without a vector never meets one with a vector.
-        (Some(vector), identity) => Arc::from(format!("{identity}\n{}", vector.unique_id())),
-        (None, std::borrow::Cow::Borrowed(text)) if text.len() == raw.len() => Arc::clone(raw),
-        (None, identity) => Arc::from(identity),
+        (Some(vector), identity) => Some(Arc::from(format!("{identity}\n{}", vector.unique_id()))),
+        (None, std::borrow::Cow::Borrowed(text)) if text.len() == raw.len() => None,
+        (None, identity) => Some(Arc::from(identity)),
     }
 }

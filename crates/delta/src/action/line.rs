@@ -49,30 +49,60 @@ pub(crate) fn each_action(
     info: InfoUse,
     mut take: impl FnMut(Action),
 ) -> Result<(), DeltaError> {
-    for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        let line = line.trim_ascii();
-        if line.is_empty() {
-            continue;
-        }
-        let damaged =
-            |error: serde_json::Error| DeltaError::damaged(object, format!("line {} cannot be read: {error}", at + 1));
-        let line: Line<'_> = serde_json::from_slice(line).map_err(damaged)?;
-        if let (Some(raw), InfoUse::Keep) = (line.commit_info, info) {
-            take(Action::CommitInfo(serde_json::from_str::<CommitInfo>(raw.get()).map_err(damaged)?));
-        }
-        let table = [
-            line.protocol.map(Action::Protocol),
-            line.meta_data.map(Action::Metadata),
-            line.txn.map(Action::Txn),
-            line.domain_metadata.map(Action::Domain),
-            line.checkpoint_metadata.map(Action::CheckpointMetadata),
-            line.sidecar.map(Action::Sidecar),
-        ];
-        let files = [line.remove.map(Action::Remove), line.add.map(Action::Add), line.cdc.map(Action::Cdc)];
-        table.into_iter().chain(files).flatten().for_each(&mut take);
+    bytes
+        .split(|byte| *byte == b'\n')
+        .enumerate()
+        .try_for_each(|(at, line)| take_line(object, at, line, info, &mut take))
+}
+
+/// Reads one line, the one numbered `at` from 0.
+pub(crate) fn take_line(
+    object: &str,
+    at: usize,
+    line: &[u8],
+    info: InfoUse,
+    take: &mut dyn FnMut(Action),
+) -> Result<(), DeltaError> {
+    let line = line.trim_ascii();
+    if line.is_empty() {
+        return Ok(());
     }
+    let damaged =
+        |error: serde_json::Error| DeltaError::damaged(object, format!("line {} cannot be read: {error}", at + 1));
+    let line: Line<'_> = serde_json::from_slice(line).map_err(damaged)?;
+    if let (Some(raw), InfoUse::Keep) = (line.commit_info, info) {
+        take(Action::CommitInfo(serde_json::from_str::<CommitInfo>(raw.get()).map_err(damaged)?));
+    }
+    let table = [
+        line.protocol.map(Action::Protocol),
+        line.meta_data.map(Action::Metadata),
+        line.txn.map(Action::Txn),
+        line.domain_metadata.map(Action::Domain),
+        line.checkpoint_metadata.map(Action::CheckpointMetadata),
+        line.sidecar.map(Action::Sidecar),
+    ];
+    let files = [line.remove.map(Action::Remove), line.add.map(Action::Add), line.cdc.map(Action::Cdc)];
+    table.into_iter().chain(files).flatten().for_each(take);
     Ok(())
 }
+
+/// As [`each_action`], without files: a line that begins as one is passed over unread.
+pub(crate) fn each_table_action(
+    object: &str,
+    bytes: &[u8],
+    info: InfoUse,
+    mut take: impl FnMut(Action),
+) -> Result<(), DeltaError> {
+    let is_file = |line: &[u8]| FILE_STARTS.iter().any(|start| line.trim_ascii_start().starts_with(start));
+    bytes
+        .split(|byte| *byte == b'\n')
+        .enumerate()
+        .filter(|(_, line)| !is_file(line))
+        .try_for_each(|(at, line)| take_line(object, at, line, info, &mut take))
+}
+
+/// How lines about files begin, as everybody writes them.
+const FILE_STARTS: [&[u8]; 3] = [b"{\"add\":", b"{\"remove\":", b"{\"cdc\":"];
 
 /// Appends one action and a line feed.
 ///

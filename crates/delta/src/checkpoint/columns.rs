@@ -23,6 +23,11 @@ impl<'a> Group<'a> {
         (row < array.len() && array.is_valid(row)).then_some(Self { array, row })
     }
 
+    /// The row, whether or not the group is null in it.
+    pub(super) const fn of(array: &'a StructArray, row: usize) -> Self {
+        Self { array, row }
+    }
+
     fn column(&self, name: &str) -> Option<&'a ArrayRef> {
         self.array.column_by_name(name).filter(|column| column.is_valid(self.row))
     }

@@ -2,11 +2,15 @@
 
 mod arrays;
 mod columns;
+mod pieces;
 mod read;
+mod rows;
 mod stats_json;
 mod write;
 
+pub(crate) use pieces::{Piece, read_pieces};
 pub(crate) use read::read;
+pub(crate) use rows::Rows;
 pub use write::{CheckpointFile, wants_v2_checkpoints, write_checkpoint, write_v2_checkpoint};
 
 use crate::action::Action;

@@ -5,9 +5,9 @@ use super::stats_json;
 use crate::DeltaError;
 use crate::action::{
     Action, Add, CheckpointMetadata, DeletionVector, DomainMetadata, Format, InfoUse, Metadata, Protocol, Remove,
-    Sidecar, TextMap, Txn, each_action,
+    Sidecar, TextMap, Txn, each_action, each_table_action,
 };
-use arrow_array::RecordBatch;
+use arrow_array::{Array, RecordBatch, StructArray};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
@@ -19,18 +19,48 @@ use std::sync::Arc;
 /// Rows that are decoded at a time; bounds the memory beside the state itself.
 const BATCH_ROWS: usize = 8192;
 
+/// Which leaf columns are decoded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Columns {
+    /// Everything that an action needs.
+    All,
+    /// All but the text of the statistics.
+    WithoutStats,
+    /// The text of the statistics.
+    Stats,
+    /// All but files.
+    Table,
+}
+
 /// Reads one object of a checkpoint, by its name JSON or Parquet.
 pub(crate) fn read(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Action)) -> Result<(), DeltaError> {
     if object.ends_with(".json") {
         return each_action(object, bytes, InfoUse::Skip, take);
     }
-    // The Parquet reader asserts where a damaged footer contradicts itself. The state that a panic leaves half filled is
-    // thrown away by every caller, as after any other error.
-    catch_unwind(AssertUnwindSafe(|| read_parquet(object, bytes, take)))
-        .unwrap_or_else(|_| Err(DeltaError::damaged(object, "its Parquet data contradict themselves")))
+    read_columns(object, bytes, Columns::All, take)
 }
 
-fn read_parquet(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Action)) -> Result<(), DeltaError> {
+/// Reads what a checkpoint's object says of anything but files.
+pub(crate) fn read_table(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Action)) -> Result<(), DeltaError> {
+    if object.ends_with(".json") {
+        return each_table_action(object, bytes, InfoUse::Skip, take);
+    }
+    read_columns(object, bytes, Columns::Table, take)
+}
+
+fn read_columns(object: &str, bytes: &Bytes, columns: Columns, take: &mut dyn FnMut(Action)) -> Result<(), DeltaError> {
+    // The Parquet reader asserts where a damaged footer contradicts itself. The state that a panic leaves half filled is
+    // thrown away by every caller, as after any other error.
+    let each = || each_batch(object, bytes, columns, &mut |batch| read_batch(object, batch, true, take));
+    catch_unwind(AssertUnwindSafe(each)).unwrap_or_else(|_| Err(contradicting(object)))
+}
+
+/// The error for data that no writer writes.
+pub(super) fn contradicting(object: &str) -> DeltaError {
+    DeltaError::damaged(object, "its Parquet data contradict themselves")
+}
+
+fn open(object: &str, bytes: &Bytes) -> Result<ParquetRecordBatchReaderBuilder<Bytes>, DeltaError> {
     let damaged = |error: &dyn std::fmt::Display| DeltaError::damaged(object, error.to_string());
     // The embedded Arrow schema is another writer's choice of types; the Parquet types are enough.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
@@ -39,10 +69,32 @@ fn read_parquet(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Action)) -> Re
     if !has_sound_ranges(builder.metadata(), bytes.len()) {
         return Err(damaged(&"its footer names bytes that the file does not have"));
     }
-    let mask = needed_columns(builder.parquet_schema());
+    Ok(builder)
+}
+
+/// Whether the statistics stand in an object as text.
+pub(super) fn has_stats_text(object: &str, bytes: &Bytes) -> Result<bool, DeltaError> {
+    let builder = open(object, bytes)?;
+    Ok(builder.parquet_schema().columns().iter().any(|leaf| is_stats_text(leaf.path().parts())))
+}
+
+fn is_stats_text(path: &[String]) -> bool {
+    matches!(path, [add, stats] if add == "add" && stats == "stats")
+}
+
+/// Decodes some of the columns, batch by batch.
+pub(super) fn each_batch(
+    object: &str,
+    bytes: &Bytes,
+    columns: Columns,
+    take: &mut dyn FnMut(&RecordBatch) -> Result<(), DeltaError>,
+) -> Result<(), DeltaError> {
+    let damaged = |error: &dyn std::fmt::Display| DeltaError::damaged(object, error.to_string());
+    let builder = open(object, bytes)?;
+    let mask = needed_columns(builder.parquet_schema(), columns);
     let reader = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build().map_err(|error| damaged(&error))?;
     for batch in reader {
-        read_batch(object, &batch.map_err(|error| damaged(&error))?, take)?;
+        take(&batch.map_err(|error| damaged(&error))?)?;
     }
     Ok(())
 }
@@ -59,11 +111,11 @@ fn has_sound_ranges(metadata: &ParquetMetaData, length: usize) -> bool {
 }
 
 /// Everything but parsed partition values; of parsed statistics only the row count where the text stands beside them.
-fn needed_columns(schema: &SchemaDescriptor) -> ProjectionMask {
+fn needed_columns(schema: &SchemaDescriptor, columns: Columns) -> ProjectionMask {
     let parts: Vec<Vec<&str>> =
         schema.columns().iter().map(|leaf| leaf.path().parts().iter().map(String::as_str).collect()).collect();
     let has_stats_text = parts.iter().any(|path| matches!(path.as_slice(), ["add", "stats"]));
-    let wanted = |path: &[&str]| match path {
+    let needed = |path: &[&str]| match path {
         ["add" | "remove", "partitionValues_parsed", ..] | ["remove", "stats_parsed", ..] => false,
         ["add", "stats_parsed", rest @ ..] => !has_stats_text || matches!(rest, ["numRecords"]),
         [
@@ -72,10 +124,22 @@ fn needed_columns(schema: &SchemaDescriptor) -> ProjectionMask {
         ] => true,
         _ => false,
     };
+    let wanted = |path: &[&str]| match columns {
+        Columns::All => needed(path),
+        Columns::WithoutStats => needed(path) && !matches!(path, ["add", "stats"]),
+        Columns::Stats => matches!(path, ["add", "stats"]),
+        Columns::Table => needed(path) && !matches!(path, ["add" | "remove", ..]),
+    };
     ProjectionMask::leaves(schema, (0..parts.len()).filter(|leaf| parts.get(*leaf).is_some_and(|path| wanted(path))))
 }
 
-fn read_batch(object: &str, batch: &RecordBatch, take: &mut dyn FnMut(Action)) -> Result<(), DeltaError> {
+/// Makes actions of a batch; of files that come only where `adds` says so.
+pub(super) fn read_batch(
+    object: &str,
+    batch: &RecordBatch,
+    adds: bool,
+    take: &mut dyn FnMut(Action),
+) -> Result<(), DeltaError> {
     type Reader = fn(&Group<'_>) -> Option<Action>;
     let kinds: [(&str, Reader); 8] = [
         ("protocol", protocol),
@@ -87,29 +151,45 @@ fn read_batch(object: &str, batch: &RecordBatch, take: &mut dyn FnMut(Action)) -
         ("remove", remove),
         ("add", add),
     ];
-    for (name, reader) in kinds {
+    for (name, reader) in kinds.into_iter().filter(|(name, _)| adds || *name != "add") {
         let Some(column) = batch.column_by_name(name) else { continue };
         for row in 0..batch.num_rows() {
             let Some(group) = Group::at(column, row) else { continue };
             // Some writers fill an absent action with nulls instead of leaving it out; it has none of its own fields.
             if let Some(action) = reader(&group) {
                 take(action);
-            } else if !is_hollow(&group) {
-                return Err(DeltaError::damaged(object, format!("a {name} action lacks a field that it must have")));
+            } else {
+                let (array, row) = group.parts();
+                refuse_unless_hollow(object, name, array, row)?;
             }
         }
     }
     Ok(())
 }
 
-fn is_hollow(group: &Group<'_>) -> bool {
-    let (array, row) = group.parts();
-    array.columns().iter().all(|column| arrow_array::Array::is_null(column, row))
+/// An action that lacks what it must have, unless it has nothing at all.
+pub(super) fn refuse_unless_hollow(
+    object: &str,
+    name: &str,
+    array: &StructArray,
+    row: usize,
+) -> Result<(), DeltaError> {
+    if array.columns().iter().all(|column| column.is_null(row)) {
+        return Ok(());
+    }
+    Err(DeltaError::damaged(object, format!("a {name} action lacks a field that it must have")))
 }
 
 fn add(group: &Group<'_>) -> Option<Action> {
-    let stats =
-        group.text("stats").map(Arc::from).or_else(|| stats_json::of(&group.group("stats_parsed")?).map(Arc::from));
+    add_with(group, None)
+}
+
+/// A file, with the text of its statistics where that was decoded apart.
+pub(super) fn add_with(group: &Group<'_>, stats: Option<&str>) -> Option<Action> {
+    let stats = stats
+        .or_else(|| group.text("stats"))
+        .map(Arc::from)
+        .or_else(|| stats_json::of(&group.group("stats_parsed")?).map(Arc::from));
     Some(Action::Add(Add {
         path: Arc::from(group.text("path")?),
         partition_values: group.map("partitionValues").unwrap_or_default(),
@@ -141,7 +221,7 @@ fn remove(group: &Group<'_>) -> Option<Action> {
     }))
 }
 
-fn deletion_vector(group: &Group<'_>) -> Option<DeletionVector> {
+pub(super) fn deletion_vector(group: &Group<'_>) -> Option<DeletionVector> {
     let vector = group.group("deletionVector")?;
     Some(DeletionVector {
         storage_type: vector.text("storageType")?.to_owned(),

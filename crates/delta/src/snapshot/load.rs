@@ -1,11 +1,12 @@
 //! Loading a version: which objects are needed, and what they make.
 
 use super::compacted;
+use super::decode::{Commit, all_pieces};
 use super::replay::Replay;
 use super::state::Snapshot;
 use crate::DeltaError;
 use crate::action::{Action, InfoUse, Sidecar, each_action};
-use crate::checkpoint;
+use crate::checkpoint::{self, Piece};
 use bytes::Bytes;
 use lakebed_commit::ObjectName;
 use lakebed_naming::delta::{
@@ -174,18 +175,8 @@ impl Load {
             Ok(sidecars) => return Ok(Attempt::Needs(sidecars)),
             Err(error) => return Ok(Attempt::BadCheckpoint(error)),
         }
-        for file in &files {
-            match file {
-                ReplayFile::Commit(commit) => self.replay_commit(commit.version, segment.version, &mut replay)?,
-                ReplayFile::Compacted(compacted) => {
-                    let name = object(file);
-                    let bytes = self.fed.get(&name).and_then(Option::as_ref);
-                    let Some(actions) = bytes.and_then(|bytes| compacted::read(name.as_str(), bytes)) else {
-                        return Ok(Attempt::BadCompacted(compacted.range));
-                    };
-                    actions.into_iter().for_each(|action| replay.apply(action));
-                }
-            }
+        if let Some(range) = self.replay_files(&files, segment.version, &mut replay)? {
+            return Ok(Attempt::BadCompacted(range));
         }
         if let Some(name) = &provenance {
             self.replay_provenance(name, &mut replay)?;
@@ -219,33 +210,56 @@ impl Load {
     fn replay_checkpoint(&self, names: &[ObjectName], replay: &mut Replay) -> Result<Vec<ObjectName>, DeltaError> {
         let mut sidecars = Vec::new();
         for name in names {
-            checkpoint::read(name.as_str(), self.bytes(name)?, &mut |action| match action {
-                Action::Sidecar(Sidecar { path, .. }) => sidecars.push(checkpoint::sidecar_name(&path)),
-                other @ (Action::Add(_)
-                | Action::Remove(_)
-                | Action::Cdc(_)
-                | Action::Metadata(_)
-                | Action::Protocol(_)
-                | Action::Txn(_)
-                | Action::Domain(_)
-                | Action::CommitInfo(_)
-                | Action::CheckpointMetadata(_)) => replay.apply(other),
+            checkpoint::read_pieces(name.as_str(), self.bytes(name)?, &mut |piece| match piece {
+                Piece::Other(Action::Sidecar(Sidecar { path, .. })) => sidecars.push(checkpoint::sidecar_name(&path)),
+                other => replay.apply(other),
             })?;
         }
         let missing: Vec<ObjectName> = sidecars.iter().filter(|name| !self.fed.contains_key(*name)).cloned().collect();
         if missing.is_empty() {
             for name in &sidecars {
-                checkpoint::read(name.as_str(), self.bytes(name)?, &mut |action| replay.apply(action))?;
+                checkpoint::read_pieces(name.as_str(), self.bytes(name)?, &mut |piece| replay.apply(piece))?;
             }
         }
         Ok(missing)
     }
 
-    /// Commits are applied to the state; of the version's own commit also its provenance.
-    fn replay_commit(&self, version: Version, last: Version, replay: &mut Replay) -> Result<(), DeltaError> {
-        let name = ObjectName::new(commit_path(version));
-        let info = if version == last { InfoUse::Keep } else { InfoUse::Skip };
-        each_action(name.as_str(), self.bytes(&name)?, info, |action| replay.apply(action))
+    /// Applies what stands above the checkpoint; of the version's own commit also its provenance. A compacted log that cannot
+    /// be trusted is given back.
+    fn replay_files(
+        &self,
+        files: &[ReplayFile],
+        last: Version,
+        replay: &mut Replay,
+    ) -> Result<Option<VersionRange>, DeltaError> {
+        let mut commits: Vec<Version> = Vec::new();
+        for file in files {
+            match file {
+                ReplayFile::Commit(commit) => commits.push(commit.version),
+                ReplayFile::Compacted(compacted) => {
+                    self.replay_commits(&std::mem::take(&mut commits), last, replay)?;
+                    let name = object(file);
+                    let bytes = self.fed.get(&name).and_then(Option::as_ref);
+                    let Some(actions) = bytes.and_then(|bytes| compacted::read(name.as_str(), bytes)) else {
+                        return Ok(Some(compacted.range));
+                    };
+                    actions.into_iter().for_each(|action| replay.apply(Piece::from(action)));
+                }
+            }
+        }
+        self.replay_commits(&commits, last, replay)?;
+        Ok(None)
+    }
+
+    fn replay_commits(&self, commits: &[Version], last: Version, replay: &mut Replay) -> Result<(), DeltaError> {
+        let names: Vec<ObjectName> = commits.iter().map(|version| ObjectName::new(commit_path(*version))).collect();
+        let mut read = Vec::with_capacity(names.len());
+        for (version, name) in commits.iter().zip(&names) {
+            let info = if *version == last { InfoUse::Keep } else { InfoUse::Skip };
+            read.push(Commit { name, bytes: self.bytes(name)?, info });
+        }
+        all_pieces(&read)?.into_iter().flatten().for_each(|piece| replay.apply(piece));
+        Ok(())
     }
 
     /// Applied again, a commit changes nothing but this: it tells statistics that a checkpoint may lack. Its removes are left
@@ -253,7 +267,7 @@ impl Load {
     fn replay_provenance(&self, name: &ObjectName, replay: &mut Replay) -> Result<(), DeltaError> {
         each_action(name.as_str(), self.bytes(name)?, InfoUse::Keep, |action| {
             if !matches!(action, Action::Remove(_)) {
-                replay.apply(action);
+                replay.apply(Piece::from(action));
             }
         })
     }

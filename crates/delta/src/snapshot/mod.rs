@@ -1,10 +1,13 @@
 //! One version of a table, replayed from its log.
 
 mod compacted;
+mod decode;
+mod entry;
 mod file_set;
 mod load;
 mod replay;
 mod state;
 
+pub(crate) use entry::{Entry, Facts};
 pub use load::{Hint, Load, LoadStep};
 pub use state::{Core, Snapshot};

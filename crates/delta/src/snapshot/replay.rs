@@ -1,9 +1,11 @@
 //! Actions applied one after another: the newest word about each thing wins.
 
-use super::file_set::{Entry, FileSet, Layer};
+use super::entry::Entry;
+use super::file_set::{FileSet, Layer};
 use super::state::{Core, Snapshot};
 use crate::DeltaError;
 use crate::action::{Action, CommitInfo, DomainMetadata, Metadata, Protocol, Txn};
+use crate::checkpoint::Piece;
 use lakebed_naming::Version;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,10 +22,14 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    pub(super) fn apply(&mut self, action: Action) {
+    pub(super) fn apply(&mut self, piece: Piece) {
+        let action = match piece {
+            Piece::File(entry) => return self.layer.set(entry),
+            Piece::Other(action) => action,
+        };
         match action {
-            Action::Add(add) => self.layer.set(add.key(), Entry::Live(Arc::new(add))),
-            Action::Remove(remove) => self.layer.set(remove.key(), Entry::Gone(Arc::new(remove))),
+            Action::Add(add) => self.layer.set(Entry::live(add)),
+            Action::Remove(remove) => self.layer.set(Entry::gone(remove)),
             Action::Metadata(metadata) => self.metadata = Some(metadata),
             Action::Protocol(protocol) => self.protocol = Some(protocol),
             Action::Txn(txn) => {

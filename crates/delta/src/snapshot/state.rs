@@ -1,11 +1,14 @@
 //! A snapshot and the part of it that a transaction carries along.
 
+use super::decode::commit_pieces;
+use super::entry::Facts;
 use super::file_set::FileSet;
 use super::replay::Replay;
 use crate::DeltaError;
-use crate::action::{Add, CommitInfo, DomainMetadata, InfoUse, Metadata, Protocol, Remove, TextMap, Txn, each_action};
+use crate::action::{Add, CommitInfo, DomainMetadata, InfoUse, Metadata, Protocol, Remove, TextMap, Txn};
 use crate::commit::{ROW_TRACKING_DOMAIN, metadata_state, row_id_mark};
 use crate::schema::{ColumnMapping, StructType};
+use bytes::Bytes;
 use lakebed_conflict::delta::{MetadataState, PartitionColumn};
 use lakebed_naming::{Version, delta::commit_path};
 use std::collections::BTreeMap;
@@ -152,7 +155,8 @@ impl Snapshot {
             ));
         }
         let mut replay = Replay::default();
-        each_action(&commit_path(version), bytes, InfoUse::Keep, |action| replay.apply(action))?;
+        let bytes = Bytes::copy_from_slice(bytes);
+        commit_pieces(&commit_path(version), &bytes, InfoUse::Keep)?.into_iter().for_each(|piece| replay.apply(piece));
         replay.finish_on(self, version)
     }
 
@@ -221,6 +225,12 @@ impl Snapshot {
         self.files.live(key)
     }
 
+    /// How many live files were made into actions so far; the others are as the log has them.
+    #[must_use]
+    pub fn num_files_made(&self) -> usize {
+        self.files.told().filter(|file| file.is_made()).count()
+    }
+
     /// How many live files.
     #[must_use]
     pub const fn num_files(&self) -> u64 {
@@ -238,13 +248,14 @@ impl Snapshot {
     /// Walks all files.
     #[must_use]
     pub fn num_rows(&self) -> Option<u64> {
-        self.files().try_fold(0_u64, |sum, add| sum.checked_add(add.live_rows()?))
+        let live = |facts: Facts| facts.num_records?.checked_sub(facts.deleted_rows);
+        self.files.told().try_fold(0_u64, |sum, file| sum.checked_add(live(file.facts())?))
     }
 
     /// Rows that deletion vectors delete. Walks all files.
     #[must_use]
     pub fn num_deleted_rows(&self) -> u64 {
-        self.files().fold(0, |sum, add| sum.saturating_add(add.deleted_rows()))
+        self.files.told().fold(0, |sum, file| sum.saturating_add(file.facts().deleted_rows))
     }
 
     /// The files that were taken out and that the log still remembers, expired or not.

@@ -1,0 +1,162 @@
+//! Reading a checkpoint's objects for a replay: files stay columns, everything else becomes an action at once.
+
+use super::columns::Group;
+use super::read::{self, Columns};
+use super::rows::Rows;
+use crate::DeltaError;
+use crate::action::{Action, InfoUse, each_action, leading_count, other_key};
+use crate::snapshot::{Entry, Facts};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, Int64Array, RecordBatch, StringArray, StructArray};
+use bytes::Bytes;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// One thing that a log says.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    /// A file comes or goes.
+    File(Entry),
+    /// Anything else.
+    Other(Action),
+}
+
+impl From<Action> for Piece {
+    fn from(action: Action) -> Self {
+        match action {
+            Action::Add(add) => Self::File(Entry::live(add)),
+            Action::Remove(remove) => Self::File(Entry::gone(remove)),
+            other @ (Action::Cdc(_)
+            | Action::Metadata(_)
+            | Action::Protocol(_)
+            | Action::Txn(_)
+            | Action::Domain(_)
+            | Action::CommitInfo(_)
+            | Action::CheckpointMetadata(_)
+            | Action::Sidecar(_)) => Self::Other(other),
+        }
+    }
+}
+
+/// From this size on, the statistics are decoded beside the other columns.
+const APART_BYTES_MIN: usize = 1 << 20;
+
+/// How statistics begin, as everybody writes them.
+const STATS_START: &str = "{\"numRecords\":";
+
+/// Reads one object of a checkpoint, by its name JSON or Parquet.
+pub(crate) fn read_pieces(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Piece)) -> Result<(), DeltaError> {
+    if object.ends_with(".json") {
+        return each_action(object, bytes, InfoUse::Skip, |action| take(Piece::from(action)));
+    }
+    // As in `read`: the state that a panic leaves half filled is thrown away by every caller.
+    catch_unwind(AssertUnwindSafe(|| parquet_pieces(object, bytes, take)))
+        .unwrap_or_else(|_| Err(read::contradicting(object)))
+}
+
+fn parquet_pieces(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Piece)) -> Result<(), DeltaError> {
+    if bytes.len() < APART_BYTES_MIN || !read::has_stats_text(object, bytes)? {
+        return read::each_batch(object, bytes, Columns::All, &mut |batch| batch_pieces(object, batch, None, take));
+    }
+    let (main, stats) = std::thread::scope(|scope| {
+        let apart = scope.spawn(|| {
+            let mut stats = Vec::new();
+            let read = || read::each_batch(object, bytes, Columns::Stats, &mut |batch| Ok(stats.push(texts(batch))));
+            catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(read::contradicting(object)))?;
+            Ok(stats)
+        });
+        let mut main = Vec::new();
+        let read = read::each_batch(object, bytes, Columns::WithoutStats, &mut |batch| Ok(main.push(batch.clone())));
+        let stats = apart.join().unwrap_or_else(|_| Err(read::contradicting(object)));
+        read.and_then(|()| Ok((main, stats?)))
+    })?;
+    if main.len() != stats.len() {
+        return Err(read::contradicting(object));
+    }
+    main.iter().zip(stats).try_for_each(|(batch, stats)| batch_pieces(object, batch, stats, take))
+}
+
+/// The statistics' text of a batch; `None` where it is no plain text.
+fn texts(batch: &RecordBatch) -> Option<StringArray> {
+    let add = batch.column_by_name("add")?.as_struct_opt()?;
+    Some(add.column_by_name("stats")?.as_string_opt::<i32>()?.clone())
+}
+
+fn batch_pieces(
+    object: &str,
+    batch: &RecordBatch,
+    stats: Option<StringArray>,
+    take: &mut dyn FnMut(Piece),
+) -> Result<(), DeltaError> {
+    let add = batch.column_by_name("add").and_then(|column| column.as_struct_opt());
+    let columnar = add.and_then(|add| Some((add, Rows::new(add, stats)?)));
+    read::read_batch(object, batch, columnar.is_none(), &mut |action| take(Piece::from(action)))?;
+    columnar.map_or(Ok(()), |(add, rows)| files(object, add, &Arc::new(rows), take))
+}
+
+/// The files of a batch, as rows of its columns.
+fn files(object: &str, add: &StructArray, rows: &Arc<Rows>, take: &mut dyn FnMut(Piece)) -> Result<(), DeltaError> {
+    if add.null_count() == add.len() {
+        return Ok(());
+    }
+    let of = Told::new(add, rows);
+    for row in 0..add.len() {
+        if add.is_null(row) {
+            continue;
+        }
+        if rows.paths().is_null(row) {
+            read::refuse_unless_hollow(object, "add", add, row)?;
+            continue;
+        }
+        let at = u32::try_from(row).map_err(|_| read::contradicting(object))?;
+        let vector = of.vectors.filter(|vectors| vectors.is_valid(row));
+        let vector = vector.and_then(|_| read::deletion_vector(&Group::of(add, row)));
+        let facts = Facts {
+            size: of.size(row),
+            num_records: of.num_records(row),
+            deleted_rows: vector.as_ref().map_or(0, crate::action::DeletionVector::deleted_rows),
+        };
+        let key = other_key(rows.paths().value(row), vector.as_ref());
+        take(Piece::File(Entry::row(rows, at, facts, key)));
+    }
+    Ok(())
+}
+
+/// The columns by which a file is told, looked up once for a batch.
+struct Told<'a> {
+    add: &'a StructArray,
+    sizes: Option<&'a Int64Array>,
+    stats: Option<&'a StringArray>,
+    vectors: Option<&'a StructArray>,
+}
+
+impl<'a> Told<'a> {
+    fn new(add: &'a StructArray, rows: &'a Rows) -> Self {
+        let own = || add.column_by_name("stats").and_then(|stats| stats.as_string_opt::<i32>());
+        let vectors = add.column_by_name("deletionVector").and_then(|vectors| vectors.as_struct_opt());
+        Self {
+            add,
+            sizes: add.column_by_name("size").and_then(|sizes| sizes.as_primitive_opt::<Int64Type>()),
+            stats: rows.stats().or_else(own),
+            vectors: vectors.filter(|vectors| vectors.null_count() < vectors.len()),
+        }
+    }
+
+    fn size(&self, row: usize) -> i64 {
+        match self.sizes {
+            Some(sizes) if sizes.is_valid(row) => sizes.value(row),
+            Some(_) => 0,
+            None => Group::of(self.add, row).long("size").unwrap_or_default(),
+        }
+    }
+
+    fn num_records(&self, row: usize) -> Option<u64> {
+        if let Some(text) = self.stats.filter(|stats| stats.is_valid(row)).map(|stats| stats.value(row)) {
+            let begins = text.strip_prefix(STATS_START).filter(|_| text.ends_with('}'));
+            return begins.and_then(|rest| leading_count(rest.as_bytes())).or_else(|| crate::stats::num_records(text));
+        }
+        let parsed = Group::of(self.add, row).group("stats_parsed")?;
+        u64::try_from(parsed.long("numRecords")?).ok()
+    }
+}

@@ -1,0 +1,59 @@
+//! Commits, read for a replay: lines about files stay lines.
+
+use super::entry::Entry;
+use crate::DeltaError;
+use crate::action::{InfoUse, lean_add, take_line};
+use crate::checkpoint::Piece;
+use bytes::Bytes;
+use lakebed_commit::ObjectName;
+
+/// From this size on, commits are read on two threads.
+const SHARED_BYTES_MIN: usize = 1 << 20;
+
+/// A commit to read.
+pub(super) struct Commit<'a> {
+    pub(super) name: &'a ObjectName,
+    pub(super) bytes: &'a Bytes,
+    pub(super) info: InfoUse,
+}
+
+/// What one commit says.
+pub(super) fn commit_pieces(object: &str, bytes: &Bytes, info: InfoUse) -> Result<Vec<Piece>, DeltaError> {
+    let mut pieces = Vec::new();
+    for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let line = line.trim_ascii();
+        if let Some(lean) = lean_add(line) {
+            let line = bytes.slice_ref(line);
+            pieces.push(Piece::File(Entry::line(line, lean.path, lean.size, lean.num_records)));
+        } else {
+            take_line(object, at, line, info, &mut |action| pieces.push(Piece::from(action)))?;
+        }
+    }
+    Ok(pieces)
+}
+
+/// What several commits say, each on its own, in their order.
+pub(super) fn all_pieces(commits: &[Commit<'_>]) -> Result<Vec<Vec<Piece>>, DeltaError> {
+    let read = |commits: &[Commit<'_>]| -> Result<Vec<Vec<Piece>>, DeltaError> {
+        commits.iter().map(|commit| commit_pieces(commit.name.as_str(), commit.bytes, commit.info)).collect()
+    };
+    let total: usize = commits.iter().map(|commit| commit.bytes.len()).sum();
+    if total < SHARED_BYTES_MIN {
+        return read(commits);
+    }
+    let mut before = 0;
+    let middle = commits.iter().position(|commit| {
+        before += commit.bytes.len();
+        before > total / 2
+    });
+    let (first, second) = commits.split_at(middle.unwrap_or(0));
+    let (first, second) = std::thread::scope(|scope| {
+        let second = scope.spawn(|| read(second));
+        let first = read(first);
+        let panicked = || DeltaError::damaged("_delta_log", "its commits could not be read");
+        (first, second.join().unwrap_or_else(|_| Err(panicked())))
+    });
+    let mut all = first?;
+    all.extend(second?);
+    Ok(all)
+}
