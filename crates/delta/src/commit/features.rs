@@ -6,6 +6,7 @@
 use super::pending::Pending;
 use crate::DeltaError;
 use crate::action::{Action, Metadata, Protocol};
+use crate::protocol::CATALOG_FEATURES;
 use crate::schema::StructType;
 use lakebed_conflict::delta::ProtocolAccess;
 
@@ -58,6 +59,13 @@ pub(super) fn check(
 
 /// Refuses protocols that we do not know how to write.
 fn writable(protocol: &Protocol) -> Result<(), DeltaError> {
+    if let Some(feature) = CATALOG_FEATURES.iter().find(|feature| protocol.supports(feature)) {
+        return Err(DeltaError::Unsupported {
+            object: "a commit to a table that is managed by a catalog".into(),
+            feature: (*feature).to_owned(),
+            advice: "commit through its catalog: an entry that it did not ratify is no version".into(),
+        });
+    }
     match protocol.access() {
         ProtocolAccess::Usable => Ok(()),
         ProtocolAccess::UnsupportedVersion => Err(DeltaError::unsupported(format!(

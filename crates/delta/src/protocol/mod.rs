@@ -17,8 +17,14 @@ pub const READER_VERSION_MAX: i32 = 3;
 /// The writer version from which on features are listed, the highest that is known.
 pub const WRITER_VERSION_MAX: i32 = 7;
 
+/// Features of tables whose commits a catalog ratifies, under its name and under an older one. Such a table is read with what its
+/// catalog answers, and not written to.
+pub(crate) const CATALOG_FEATURES: [&str; 2] = ["catalogManaged", "catalogOwned-preview"];
+
 /// Features that a reader must know, and that are known here: a snapshot of such a table can be taken.
 pub const READER_FEATURES: &[&str] = &[
+    "catalogManaged",
+    "catalogOwned-preview",
     "columnMapping",
     "deletionVectors",
     "timestampNtz",

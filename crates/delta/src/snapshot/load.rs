@@ -4,13 +4,15 @@ use super::compacted;
 use super::decode::{Commit, all_pieces};
 use super::replay::Replay;
 use super::state::Snapshot;
+use super::tail::{LogTail, Ratified};
 use crate::DeltaError;
 use crate::action::{Action, InfoUse, Sidecar, each_action};
 use crate::checkpoint::{self, Piece};
+use crate::protocol::CATALOG_FEATURES;
 use bytes::Bytes;
 use lakebed_commit::ObjectName;
 use lakebed_naming::delta::{
-    Checkpoint, LOG_FOLDER, LogListing, LogName, LogSegment, ReplayFile, commit_path, list_after, log_path,
+    Checkpoint, LOG_FOLDER, LogListing, LogName, LogSegment, ReplayFile, commit_file, commit_path, list_after, log_path,
 };
 use lakebed_naming::{NameError, Version, VersionRange};
 use serde::Deserialize;
@@ -69,6 +71,7 @@ pub struct Load {
     fed: HashMap<ObjectName, Option<Bytes>>,
     distrusted: BTreeSet<VersionRange>,
     first_problem: Option<DeltaError>,
+    tail: Option<LogTail>,
 }
 
 /// What one attempt at a replay came to.
@@ -87,6 +90,17 @@ impl Load {
     /// `whole` says that the listing has everything; otherwise it starts at a [`Hint`].
     #[must_use]
     pub fn new<N: AsRef<str>>(names: impl IntoIterator<Item = (N, u64)>, whole: bool, at: Option<Version>) -> Self {
+        Self::with_tail(names, whole, at, None)
+    }
+
+    /// As [`Load::new`], for a table whose catalog answered this. Without such an answer a table that a catalog manages is refused.
+    #[must_use]
+    pub fn with_tail<N: AsRef<str>>(
+        names: impl IntoIterator<Item = (N, u64)>,
+        whole: bool,
+        at: Option<Version>,
+        tail: Option<LogTail>,
+    ) -> Self {
         let mut load = Self {
             listing: LogListing::new(std::iter::empty::<(&str, u64)>()),
             at,
@@ -95,16 +109,25 @@ impl Load {
             fed: HashMap::new(),
             distrusted: BTreeSet::new(),
             first_problem: None,
+            tail,
         };
+        for (version, ratified) in load.tail.iter().flat_map(LogTail::commits) {
+            if let Ratified::Inline(bytes) = ratified {
+                load.fed.insert(ObjectName::new(commit_path(version)), Some(bytes.clone()));
+            }
+        }
         load.take_names(names, whole);
         load
     }
 
     fn take_names<N: AsRef<str>>(&mut self, names: impl IntoIterator<Item = (N, u64)>, whole: bool) {
         let inside = |name: &str| name.strip_prefix(LOG_FOLDER)?.strip_prefix('/').map(str::to_owned);
-        self.listing = LogListing::new(
-            names.into_iter().filter_map(|(name, size_bytes)| Some((inside(name.as_ref())?, size_bytes))),
-        );
+        let tail = self.tail.as_ref();
+        let counts = |name: &str| tail.is_none_or(|tail| tail.counts(name));
+        let listed = names.into_iter().filter(|(name, _)| counts(name.as_ref()));
+        let listed = listed.filter_map(|(name, size_bytes)| Some((inside(name.as_ref())?, size_bytes)));
+        let ratified = tail.into_iter().flat_map(LogTail::commits).map(|(version, _)| (commit_file(version), 1));
+        self.listing = LogListing::new(listed.chain(ratified));
         self.whole = whole;
         self.starts.clear();
         if let Some(at) = self.at.or_else(|| self.listing.newest()) {
@@ -121,6 +144,10 @@ impl Load {
 
     /// Takes an object that was asked for; `None` where it is not there.
     pub fn feed(&mut self, name: ObjectName, bytes: Option<Bytes>) {
+        let name = match &self.tail {
+            Some(tail) => tail.inside(name),
+            None => name,
+        };
         self.fed.insert(name, bytes);
     }
 
@@ -136,8 +163,14 @@ impl Load {
                 Err(error) => return self.give_up(error),
             };
             match self.attempt(&segment)? {
-                Attempt::Done(snapshot) => return Ok(LoadStep::Done(snapshot)),
-                Attempt::Needs(names) => return Ok(LoadStep::Needs(names)),
+                Attempt::Done(snapshot) => {
+                    self.check_catalog(&snapshot)?;
+                    return Ok(LoadStep::Done(snapshot));
+                }
+                Attempt::Needs(names) => {
+                    let Some(tail) = &self.tail else { return Ok(LoadStep::Needs(names)) };
+                    return Ok(LoadStep::Needs(names.into_iter().map(|name| tail.outside(name)).collect()));
+                }
                 Attempt::BadCheckpoint(error) => {
                     self.first_problem.get_or_insert(error);
                     self.starts.pop();
@@ -148,6 +181,21 @@ impl Load {
             }
         }
         Err(self.first_problem.clone().unwrap_or(DeltaError::Names(NameError::NoTable)))
+    }
+
+    /// Of a table that a catalog manages, only the catalog knows which version is the newest.
+    fn check_catalog(&self, snapshot: &Snapshot) -> Result<(), DeltaError> {
+        let managed = CATALOG_FEATURES.iter().find(|feature| snapshot.protocol().supports(feature));
+        match (managed, &self.tail) {
+            (Some(feature), None) => Err(DeltaError::Unsupported {
+                object: "the table, which is managed by a catalog,".into(),
+                feature: (*feature).to_owned(),
+                advice: "ask its catalog for the newest version and the commits that are not published yet, and open it with \
+                         them as the log tail"
+                    .into(),
+            }),
+            (Some(_) | None, Some(_)) | (None, None) => Ok(()),
+        }
     }
 
     fn give_up(&self, error: NameError) -> Result<LoadStep, DeltaError> {

@@ -7,7 +7,9 @@ mod file_set;
 mod load;
 mod replay;
 mod state;
+mod tail;
 
 pub(crate) use entry::{Entry, Facts};
 pub use load::{Hint, Load, LoadStep};
 pub use state::{Core, Snapshot};
+pub use tail::{LogTail, Ratified};

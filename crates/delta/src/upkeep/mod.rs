@@ -13,13 +13,14 @@ pub use compact_log::{CompactedLog, compact_log};
 pub use retention::{Retention, checkpoint_interval, cleans_log};
 pub use vacuum::{Vacuum, VacuumScope};
 
+use crate::protocol::CATALOG_FEATURES;
 use crate::{DeltaError, Snapshot};
 use lakebed_conflict::delta::ProtocolAccess;
 
 /// Who removes anything from a table must know every rule of its writers, and a catalog's table is the catalog's to clean.
 fn allowed(newest: &Snapshot, work: &str) -> Result<(), DeltaError> {
     let protocol = newest.protocol();
-    if protocol.supports("catalogManaged") || protocol.supports("catalogOwned-preview") {
+    if CATALOG_FEATURES.iter().any(|feature| protocol.supports(feature)) {
         return Err(DeltaError::invalid(
             format!("the table is managed by a catalog, which alone decides about {work}"),
             "ask the catalog for maintenance",
