@@ -70,7 +70,7 @@ impl Table {
     ) -> Result<(Option<Self>, Report), TableError> {
         let store = open(url, &options.store)?;
         let shared = sharing(&by_url(&*store, options), options);
-        Place { store, shared, clock: Clock::default(), branch: None }.create(definition, commit).await
+        Place { store, shared, clock: Clock::default(), branch: None, tail: None }.create(definition, commit).await
     }
 
     /// Creates a table in a store of the caller's.
@@ -84,7 +84,7 @@ impl Table {
         commit: &CommitOptions,
     ) -> Result<(Option<Self>, Report), TableError> {
         let shared = sharing(&by_store(&store), options);
-        Place { store, shared, clock: Clock::default(), branch: None }.create(definition, commit).await
+        Place { store, shared, clock: Clock::default(), branch: None, tail: None }.create(definition, commit).await
     }
 }
 
@@ -96,6 +96,8 @@ pub(crate) struct Place {
     pub(crate) clock: Clock,
     /// The branch of a Lance table that this is, and the store of that table; `None` for a table itself.
     pub(crate) branch: Option<(BranchName, Arc<dyn Store>)>,
+    /// What the catalog said of a table that it manages.
+    pub(crate) tail: Option<lakebed_delta::LogTail>,
 }
 
 impl Place {

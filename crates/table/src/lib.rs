@@ -47,6 +47,7 @@ mod shared;
 mod snapshot;
 mod summary;
 mod table;
+mod tailed;
 mod time_travel;
 mod upkeep;
 
@@ -54,6 +55,7 @@ pub use changes::{ChangedRows, Changes};
 pub use create::NewTable;
 pub use delta_rows::Scope;
 pub use error::TableError;
+pub use lakebed_delta::{LogTail, Ratified};
 pub use lakebed_ops::{Batches, Change, Matched, MergeSpec, NotMatched, ROW_COMMIT_VERSION, ROW_ID, SqlEngine};
 pub use options::{CommitOptions, OpenOptions, TableFormat, VersionSpec};
 pub use prepared::{Prepared, PreparedDelta, parse_prepared_delta};

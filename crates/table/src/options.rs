@@ -1,5 +1,6 @@
 //! How to open a table and how to commit to it.
 
+use lakebed_delta::LogTail;
 use lakebed_ops::SqlEngine;
 use lakebed_storage::StoreOptions;
 use std::fmt;
@@ -41,6 +42,8 @@ pub struct OpenOptions {
     pub format: Option<TableFormat>,
     /// Share nothing with other handles of the table in this process, as if they lived in another one.
     pub isolated: bool,
+    /// What the catalog answered of a Delta table that it manages. Such a table is read only, and refused without.
+    pub log_tail: Option<LogTail>,
 }
 
 /// How to commit.

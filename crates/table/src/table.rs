@@ -6,8 +6,10 @@ use crate::load;
 use crate::migrate;
 use crate::shared::{Shared, shared, sweep};
 use crate::snapshot::{LanceVersion, Snapshot};
+use crate::tailed::Tailed;
 use crate::time_travel::{Late, stamped_from};
 use crate::{OpenOptions, TableError, TableFormat, VersionSpec};
+use lakebed_delta::LogTail;
 use lakebed_naming::Version;
 use lakebed_storage::{Store, open};
 use std::sync::Arc;
@@ -32,7 +34,8 @@ impl Table {
     pub async fn open(url: &str, options: &OpenOptions) -> Result<Self, TableError> {
         let store = open(url, &options.store)?;
         let shared = sharing(&by_url(&*store, options), options);
-        let table = Self::open_at(Place { store, shared, clock: Clock::default(), branch: None }, options).await?;
+        let table =
+            Self::open_at(Place { store, shared, clock: Clock::default(), branch: None, tail: None }, options).await?;
         table.below_its_table(url, options)
     }
 
@@ -42,12 +45,18 @@ impl Table {
     /// As [`Table::open`].
     pub async fn open_store(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Self, TableError> {
         let shared = sharing(&by_store(&store), options);
-        Self::open_at(Place { store, shared, clock: Clock::default(), branch: None }, options).await
+        Self::open_at(Place { store, shared, clock: Clock::default(), branch: None, tail: None }, options).await
     }
 
-    pub(crate) async fn open_at(place: Place, options: &OpenOptions) -> Result<Self, TableError> {
+    pub(crate) async fn open_at(mut place: Place, options: &OpenOptions) -> Result<Self, TableError> {
+        if let Some(tail) = &options.log_tail {
+            // Another answer of the catalog is another view of the log, so nothing is shared with handles that have none.
+            place.store = Arc::new(Tailed::new(place.store, tail.clone()));
+            place.shared = Arc::default();
+            place.tail = Some(tail.clone());
+        }
         let asked_ms = place.clock.now_ms();
-        let Some(snapshot) = newest(&*place.store, options.format).await? else {
+        let Some(snapshot) = newest(&*place.store, options.format, place.tail.as_ref()).await? else {
             let looked_for =
                 options.format.map_or("Delta or Lance table".to_owned(), |format| format!("{format} table"));
             return Err(TableError::NotATable { root: place.store.root().to_owned(), looked_for });
@@ -88,7 +97,9 @@ impl Table {
     pub async fn refresh(&mut self) -> Result<bool, TableError> {
         let asked_ms = self.place.clock.now_ms();
         let newer = match &self.snapshot {
-            Snapshot::Delta(held) => load::delta::newer(&*self.place.store, held).await?.map(Snapshot::Delta),
+            Snapshot::Delta(held) => {
+                load::delta::newer(&*self.place.store, held, self.place.tail.as_ref()).await?.map(Snapshot::Delta)
+            }
             Snapshot::Lance(held) => self.newer_lance(held).await?.map(Snapshot::Lance),
         };
         let changed = newer.is_some();
@@ -136,7 +147,7 @@ impl Table {
         match &self.snapshot {
             snapshot if snapshot.version() == version => Ok(snapshot.clone()),
             Snapshot::Delta(newest) => {
-                let found = load::delta::load(&*self.place.store, Some(version)).await?;
+                let found = load::delta::load(&*self.place.store, Some(version), self.place.tail.as_ref()).await?;
                 let mut found = found.ok_or_else(|| self.vanished())?;
                 found.by_file_time =
                     stamped_from(newest.snapshot.metadata()).is_none_or(|from| found.snapshot.version() < from);
@@ -177,7 +188,11 @@ pub(crate) fn by_store(store: &Arc<dyn Store>) -> String {
 }
 
 /// The newest version of whichever format is there. The format that the place's name suggests is looked for first.
-async fn newest(store: &dyn Store, format: Option<TableFormat>) -> Result<Option<Snapshot>, TableError> {
+async fn newest(
+    store: &dyn Store,
+    format: Option<TableFormat>,
+    tail: Option<&LogTail>,
+) -> Result<Option<Snapshot>, TableError> {
     let lance_first = store.root().trim_end_matches('/').ends_with(".lance");
     let order = match format {
         Some(format) => vec![format],
@@ -186,7 +201,7 @@ async fn newest(store: &dyn Store, format: Option<TableFormat>) -> Result<Option
     };
     for format in order {
         let found = match format {
-            TableFormat::Delta => load::delta::load(store, None).await?.map(Snapshot::Delta),
+            TableFormat::Delta => load::delta::load(store, None, tail).await?.map(Snapshot::Delta),
             TableFormat::Lance => load::lance::load(store, None).await?.map(Snapshot::Lance),
         };
         if found.is_some() {

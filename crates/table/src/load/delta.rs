@@ -6,7 +6,7 @@ use crate::snapshot::DeltaVersion;
 use crate::time_travel::lifted;
 use bytes::Bytes;
 use lakebed_commit::ObjectName;
-use lakebed_delta::{DeltaError, Hint, Load, LoadStep, Snapshot};
+use lakebed_delta::{DeltaError, Hint, Load, LoadStep, LogTail, Snapshot};
 use lakebed_naming::Version;
 use lakebed_naming::delta::{LAST_CHECKPOINT, LOG_FOLDER, LogListing, LogName, commit_path, log_path};
 use lakebed_storage::{Listed, Store};
@@ -17,7 +17,11 @@ use std::sync::Arc;
 const REFILLED_MS: i64 = 60_000;
 
 /// Loads the newest version, or the one asked for. `None`: there is no Delta log.
-pub(crate) async fn load(store: &dyn Store, at: Option<Version>) -> Result<Option<DeltaVersion>, TableError> {
+pub(crate) async fn load(
+    store: &dyn Store,
+    at: Option<Version>,
+    tail: Option<&LogTail>,
+) -> Result<Option<DeltaVersion>, TableError> {
     let hint = store.get(&log_path(LAST_CHECKPOINT)).await?.and_then(|bytes| Hint::parse(&bytes));
     // A hint above the version asked for would hide what that version needs.
     let hint = hint.filter(|hint| at.is_none_or(|at| hint.version <= at));
@@ -27,12 +31,18 @@ pub(crate) async fn load(store: &dyn Store, at: Option<Version>) -> Result<Optio
         return Ok(None);
     }
     let whole = hint.is_none();
-    let load = Load::new(names(&listed), whole, at);
+    // The store shows the log as the catalog says that it is; what is left is to say that it was asked.
+    let tail = tail.map(|tail| LogTail::new(tail.newest()));
+    let load = Load::with_tail(names(&listed), whole, at, tail);
     replay(store, load, listed).await.map(Some)
 }
 
 /// The newest version above the one held; `None` when there is none. One request when there is none.
-pub(crate) async fn newer(store: &dyn Store, held: &DeltaVersion) -> Result<Option<DeltaVersion>, TableError> {
+pub(crate) async fn newer(
+    store: &dyn Store,
+    held: &DeltaVersion,
+    tail: Option<&LogTail>,
+) -> Result<Option<DeltaVersion>, TableError> {
     let base = held.snapshot.version();
     let listed = list_all(store, LOG_FOLDER, Some(&commit_path(base))).await?;
     let commits = commits(&listed);
@@ -48,14 +58,14 @@ pub(crate) async fn newer(store: &dyn Store, held: &DeltaVersion) -> Result<Opti
     });
     if !contiguous || falls {
         // A cleanup has passed over what we would have read; a checkpoint stands in for it.
-        return load(store, None).await;
+        return load(store, None, tail).await;
     }
     let wanted = commits.iter().map(|(version, _)| ObjectName::new(commit_path(*version))).collect();
     let mut entries: HashMap<_, _> = read_all(store, wanted).await?.into_iter().collect();
     let mut snapshot = Arc::clone(&held.snapshot);
     for (version, _) in commits {
         let Some(Some(bytes)) = entries.remove(&ObjectName::new(commit_path(version))) else {
-            return load(store, None).await;
+            return load(store, None, tail).await;
         };
         let next = snapshot.advance(version, &bytes).map_err(|source| delta_error(store, source))?;
         snapshot = Arc::new(next);

@@ -264,7 +264,8 @@ impl Place {
 pub(crate) fn at_branch(root: &Arc<dyn Store>, name: &BranchName) -> Result<Place, TableError> {
     let spelled = [root.root().to_owned(), plain_root(root.root())];
     let store: Arc<dyn Store> = Arc::new(Below::new(Arc::clone(root), &name.tree())?.reaching(spelled));
-    Ok(Place { store, shared: Arc::default(), clock: Clock::default(), branch: Some((name.clone(), Arc::clone(root))) })
+    let branch = Some((name.clone(), Arc::clone(root)));
+    Ok(Place { store, shared: Arc::default(), clock: Clock::default(), branch, tail: None })
 }
 
 async fn branches(store: &dyn Store) -> Result<Vec<Branch>, TableError> {

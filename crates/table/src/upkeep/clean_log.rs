@@ -61,7 +61,7 @@ pub(super) async fn clean(
     let doomed: Vec<String> = plan.expired.iter().chain(&sidecars).map(ToString::to_string).collect();
     if run == Run::Remove {
         if let Some(version) = plan.classic_at {
-            let Some(at) = load(store, Some(version)).await? else { return Ok(nothing) };
+            let Some(at) = load(store, Some(version), None).await? else { return Ok(nothing) };
             checkpoint::write_classic(store, &at.snapshot, now_ms).await?;
         }
         for some in doomed.chunks(REMOVED_AT_ONCE) {
