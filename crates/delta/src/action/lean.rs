@@ -223,7 +223,7 @@ mod tests {
     fn nothing_is_taken_that_the_full_reader_refuses() {
         for end in 0..PLAIN.len() {
             if PLAIN.is_char_boundary(end) {
-                assert!(lean_add(PLAIN[..end].as_bytes()).is_none());
+                assert!(lean_add(&PLAIN.as_bytes()[..end]).is_none());
             }
         }
         let mut taken = 0_u32;

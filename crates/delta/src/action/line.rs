@@ -86,24 +86,6 @@ pub(crate) fn take_line(
     Ok(())
 }
 
-/// As [`each_action`], without files: a line that begins as one is passed over unread.
-pub(crate) fn each_table_action(
-    object: &str,
-    bytes: &[u8],
-    info: InfoUse,
-    mut take: impl FnMut(Action),
-) -> Result<(), DeltaError> {
-    let is_file = |line: &[u8]| FILE_STARTS.iter().any(|start| line.trim_ascii_start().starts_with(start));
-    bytes
-        .split(|byte| *byte == b'\n')
-        .enumerate()
-        .filter(|(_, line)| !is_file(line))
-        .try_for_each(|(at, line)| take_line(object, at, line, info, &mut take))
-}
-
-/// How lines about files begin, as everybody writes them.
-const FILE_STARTS: [&[u8]; 3] = [b"{\"add\":", b"{\"remove\":", b"{\"cdc\":"];
-
 /// Appends one action and a line feed.
 ///
 /// # Errors

@@ -14,7 +14,7 @@ pub(crate) use file::other_key;
 pub use file::{Add, AddCdc, DeletionVector, Remove};
 pub use info::CommitInfo;
 pub(crate) use lean::{leading_count, lean_add};
-pub(crate) use line::{InfoUse, each_action, each_table_action, take_line};
+pub(crate) use line::{InfoUse, each_action, take_line};
 pub use line::{parse_actions, write_action, write_actions};
 pub use table::{CheckpointMetadata, DomainMetadata, Format, Metadata, Protocol, Sidecar, Txn};
 pub use text::TextMap;

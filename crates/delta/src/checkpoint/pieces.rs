@@ -62,12 +62,20 @@ fn parquet_pieces(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Piece)) -> R
     let (main, stats) = std::thread::scope(|scope| {
         let apart = scope.spawn(|| {
             let mut stats = Vec::new();
-            let read = || read::each_batch(object, bytes, Columns::Stats, &mut |batch| Ok(stats.push(texts(batch))));
+            let read = || {
+                read::each_batch(object, bytes, Columns::Stats, &mut |batch| {
+                    stats.push(texts(batch));
+                    Ok(())
+                })
+            };
             catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(read::contradicting(object)))?;
             Ok(stats)
         });
         let mut main = Vec::new();
-        let read = read::each_batch(object, bytes, Columns::WithoutStats, &mut |batch| Ok(main.push(batch.clone())));
+        let read = read::each_batch(object, bytes, Columns::WithoutStats, &mut |batch| {
+            main.push(batch.clone());
+            Ok(())
+        });
         let stats = apart.join().unwrap_or_else(|_| Err(read::contradicting(object)));
         read.and_then(|()| Ok((main, stats?)))
     })?;

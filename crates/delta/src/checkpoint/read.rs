@@ -5,7 +5,7 @@ use super::stats_json;
 use crate::DeltaError;
 use crate::action::{
     Action, Add, CheckpointMetadata, DeletionVector, DomainMetadata, Format, InfoUse, Metadata, Protocol, Remove,
-    Sidecar, TextMap, Txn, each_action, each_table_action,
+    Sidecar, TextMap, Txn, each_action,
 };
 use arrow_array::{Array, RecordBatch, StructArray};
 use bytes::Bytes;
@@ -28,8 +28,6 @@ pub(super) enum Columns {
     WithoutStats,
     /// The text of the statistics.
     Stats,
-    /// All but files.
-    Table,
 }
 
 /// Reads one object of a checkpoint, by its name JSON or Parquet.
@@ -37,21 +35,9 @@ pub(crate) fn read(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Action)) ->
     if object.ends_with(".json") {
         return each_action(object, bytes, InfoUse::Skip, take);
     }
-    read_columns(object, bytes, Columns::All, take)
-}
-
-/// Reads what a checkpoint's object says of anything but files.
-pub(crate) fn read_table(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Action)) -> Result<(), DeltaError> {
-    if object.ends_with(".json") {
-        return each_table_action(object, bytes, InfoUse::Skip, take);
-    }
-    read_columns(object, bytes, Columns::Table, take)
-}
-
-fn read_columns(object: &str, bytes: &Bytes, columns: Columns, take: &mut dyn FnMut(Action)) -> Result<(), DeltaError> {
     // The Parquet reader asserts where a damaged footer contradicts itself. The state that a panic leaves half filled is
     // thrown away by every caller, as after any other error.
-    let each = || each_batch(object, bytes, columns, &mut |batch| read_batch(object, batch, true, take));
+    let each = || each_batch(object, bytes, Columns::All, &mut |batch| read_batch(object, batch, true, take));
     catch_unwind(AssertUnwindSafe(each)).unwrap_or_else(|_| Err(contradicting(object)))
 }
 
@@ -128,7 +114,6 @@ fn needed_columns(schema: &SchemaDescriptor, columns: Columns) -> ProjectionMask
         Columns::All => needed(path),
         Columns::WithoutStats => needed(path) && !matches!(path, ["add", "stats"]),
         Columns::Stats => matches!(path, ["add", "stats"]),
-        Columns::Table => needed(path) && !matches!(path, ["add" | "remove", ..]),
     };
     ProjectionMask::leaves(schema, (0..parts.len()).filter(|leaf| parts.get(*leaf).is_some_and(|path| wanted(path))))
 }

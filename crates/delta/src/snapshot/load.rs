@@ -260,7 +260,7 @@ impl Load {
         for name in names {
             checkpoint::read_pieces(name.as_str(), self.bytes(name)?, &mut |piece| match piece {
                 Piece::Other(Action::Sidecar(Sidecar { path, .. })) => sidecars.push(checkpoint::sidecar_name(&path)),
-                other => replay.apply(other),
+                other @ (Piece::File(_) | Piece::Other(_)) => replay.apply(other),
             })?;
         }
         let missing: Vec<ObjectName> = sidecars.iter().filter(|name| !self.fed.contains_key(*name)).cloned().collect();

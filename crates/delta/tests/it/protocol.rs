@@ -81,7 +81,7 @@ fn what_is_not_known_is_named() {
     assert_eq!(readable(protocol(1, 9, &[], &[])), Ok(()));
     assert_eq!(readable(protocol(3, 7, &["DELETIONVECTORS"], &["x"])), Ok(()));
     assert!(readable(protocol(4, 7, &[], &[])).unwrap_err().contains("reader version 4"));
-    assert!(readable(protocol(3, 7, &["catalogManaged"], &[])).unwrap_err().contains("catalogManaged"));
+    assert!(readable(protocol(3, 7, &["adaptiveMetadata-preview"], &[])).unwrap_err().contains("adaptiveMetadata"));
     assert!(readable(protocol(2, 7, &["columnMapping"], &[])).unwrap_err().contains("reader version 2"));
     assert_eq!(protocol(1, 8, &[], &[]).access(), ProtocolAccess::UnsupportedVersion);
     assert_eq!(protocol(3, 7, &["x"], &["x"]).access(), ProtocolAccess::UnsupportedReaderFeatures(vec!["x".into()]));

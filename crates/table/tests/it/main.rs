@@ -16,6 +16,7 @@ mod lance_long;
 mod lance_names;
 mod lance_refs;
 mod lance_rows;
+mod large;
 mod local;
 mod log;
 mod mortal;
