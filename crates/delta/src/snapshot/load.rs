@@ -1,12 +1,12 @@
 //! Loading a version: which objects are needed, and what they make.
 
 use super::compacted;
-use super::decode::{Commit, all_pieces};
+use super::decode::{Commit, all_pieces, commit_pieces};
 use super::replay::Replay;
 use super::state::Snapshot;
 use super::tail::{LogTail, Ratified};
 use crate::DeltaError;
-use crate::action::{Action, InfoUse, Sidecar, each_action};
+use crate::action::{Action, InfoUse, Sidecar};
 use crate::checkpoint::{self, Piece};
 use crate::protocol::CATALOG_FEATURES;
 use bytes::Bytes;
@@ -313,11 +313,10 @@ impl Load {
     /// Applied again, a commit changes nothing but this: it tells statistics that a checkpoint may lack. Its removes are left
     /// out, because the checkpoint knows which of them have expired.
     fn replay_provenance(&self, name: &ObjectName, replay: &mut Replay) -> Result<(), DeltaError> {
-        each_action(name.as_str(), self.bytes(name)?, InfoUse::Keep, |action| {
-            if !matches!(action, Action::Remove(_)) {
-                replay.apply(Piece::from(action));
-            }
-        })
+        let is_gone = |piece: &Piece| matches!(piece, Piece::File(entry) if entry.as_gone().is_some());
+        let pieces = commit_pieces(name.as_str(), self.bytes(name)?, InfoUse::Keep)?;
+        pieces.into_iter().filter(|piece| !is_gone(piece)).for_each(|piece| replay.apply(piece));
+        Ok(())
     }
 
     fn bytes(&self, name: &ObjectName) -> Result<&Bytes, DeltaError> {
