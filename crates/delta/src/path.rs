@@ -17,7 +17,8 @@ use std::borrow::Cow;
 #[must_use]
 pub fn identity(raw: &str) -> Cow<'_, str> {
     let decoded = decode(raw);
-    let Some(rest) = decoded.strip_prefix("file:") else { return decoded };
+    let scheme = decoded.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("file:"));
+    let Some(rest) = scheme.and_then(|scheme| decoded.get(scheme.len()..)) else { return decoded };
     let local = rest.strip_prefix("//").filter(|local| local.starts_with('/')).unwrap_or(rest);
     Cow::Owned(local.to_owned())
 }

@@ -52,6 +52,27 @@ impl Scan {
         })
     }
 
+    /// The scan without columns that neither the predicate nor the caller looks at: `wanted` are positions among the view's
+    /// columns. Gives the positions at which they stand in the batches.
+    #[must_use]
+    pub fn select(&mut self, wanted: &[usize]) -> Vec<usize> {
+        let in_predicate = |column: &Column| {
+            let paths = self.predicate.iter().flat_map(Expr::columns);
+            paths.filter_map(<[_]>::first).any(|name| name.eq_ignore_ascii_case(&column.name))
+        };
+        let is_read = |(at, column): (usize, &Column)| wanted.contains(&at) || in_predicate(column);
+        let read: Vec<usize> =
+            self.columns.iter().enumerate().filter(|(at, column)| is_read((*at, column))).map(|(at, _)| at).collect();
+        self.columns = read.iter().filter_map(|at| self.columns.get(*at).cloned()).collect();
+        wanted.iter().filter_map(|wanted| read.iter().position(|at| at == wanted)).collect()
+    }
+
+    /// How many columns of the table the batches have; those of row tracking follow.
+    #[must_use]
+    pub const fn width(&self) -> usize {
+        self.columns.len()
+    }
+
     /// The scan with two columns more, [`ROW_ID`](crate::ROW_ID) and [`ROW_COMMIT_VERSION`](crate::ROW_COMMIT_VERSION).
     ///
     /// # Errors

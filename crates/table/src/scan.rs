@@ -59,10 +59,11 @@ impl Table {
             ),
         };
         let mut scan = Scan::new(Arc::clone(self.store()), &*delta.snapshot, predicate, request.limit)?;
-        let mut projection = projection;
+        let mut projection = projection.map(|wanted: Vec<usize>| scan.select(&wanted));
         if request.with_row_tracking {
             scan = scan.with_row_tracking(&*delta.snapshot)?;
-            projection = projection.map(|own| own.into_iter().chain([columns.len(), columns.len() + 1]).collect());
+            let width = scan.width();
+            projection = projection.map(|own| own.into_iter().chain([width, width + 1]).collect());
         }
         Ok(Scanned { scan, projection })
     }

@@ -5,6 +5,7 @@ mod align;
 mod conformance;
 mod expressions;
 mod files;
+mod names;
 mod output;
 mod parquet_files;
 mod property;

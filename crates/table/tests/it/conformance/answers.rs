@@ -140,6 +140,27 @@ fn counted(expected: &Value) -> Option<u64> {
 }
 
 #[tokio::test]
+async fn every_table_that_opens_is_shown_and_has_a_history() {
+    let (mut tables, mut entries) = (0, 0);
+    for case in cases() {
+        let table = open(&case.root).await.unwrap_or_else(|error| panic!("{}: {error}", case.label));
+        let summary = table.snapshot().summary().unwrap();
+        assert_eq!(summary.num_files, case.expected["num_files"].as_u64().unwrap(), "{}", case.label);
+        assert_eq!(table.snapshot().files().len() as u64, summary.num_files, "{}", case.label);
+        let history = table.history(None).await.unwrap_or_else(|error| panic!("{}: {error}", case.label));
+        let listed = std::fs::read_dir(case.root.join("_delta_log")).unwrap();
+        let is_commit = |name: &str| name.len() == 25 && name.ends_with(".json");
+        let commits = listed.filter(|entry| is_commit(entry.as_ref().unwrap().file_name().to_str().unwrap())).count();
+        assert_eq!(history.len(), commits, "{}", case.label);
+        assert!(history.windows(2).all(|pair| pair[0].version > pair[1].version), "{}", case.label);
+        tables += 1;
+        entries += history.len();
+    }
+    println!("{tables} tables, {entries} entries of their histories");
+    assert!(folder("delta").is_none() || tables == 243);
+}
+
+#[tokio::test]
 async fn rows_are_those_of_the_answers() {
     let refusals = refusals();
     let (mut wrong, mut refused) = (Vec::new(), Vec::new());
