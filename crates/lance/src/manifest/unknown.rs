@@ -1,6 +1,6 @@
 //! Fields that the schemas do not list, kept as the bytes that they came in.
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use prost::encoding::{WireType, decode_key, decode_varint};
 use std::collections::BTreeMap;
 
@@ -52,12 +52,12 @@ impl UnknownFields {
         for field in Fields::new(message) {
             let field = field?;
             if field.number == FRAGMENTS_FIELD {
-                let (id, unknown) = of_fragment(&field.payload)?;
+                let (id, unknown) = of_fragment(field.payload)?;
                 if !unknown.is_empty() {
                     found.fragments.insert(id, unknown);
                 }
             } else if !MANIFEST_KNOWN.contains(&field.number) {
-                top.extend_from_slice(&field.whole);
+                top.extend_from_slice(field.whole);
             }
         }
         found.manifest = Bytes::from(top);
@@ -72,13 +72,13 @@ pub(crate) fn of_index_section(message: &Bytes) -> Option<BTreeMap<Bytes, Bytes>
         let entry = entry?;
         let mut id = Bytes::new();
         let mut unknown = Vec::new();
-        for field in Fields::new(&entry.payload) {
+        for field in Fields::new(entry.payload) {
             let field = field?;
             if field.number == INDEX_ID_FIELD {
                 // The id is a message whose first field holds the bytes.
-                id = Fields::new(&field.payload).next()??.payload;
+                id = Bytes::copy_from_slice(Fields::new(field.payload).next()??.payload);
             } else if !INDEX_KNOWN.contains(&field.number) {
-                unknown.extend_from_slice(&field.whole);
+                unknown.extend_from_slice(field.whole);
             }
         }
         if entry.number == ENTRIES_FIELD && !unknown.is_empty() {
@@ -94,43 +94,43 @@ pub(crate) fn field_numbers(message: &Bytes) -> Option<impl Iterator<Item = u32>
     numbers.map(Vec::into_iter)
 }
 
-fn of_fragment(message: &Bytes) -> Option<(u64, Bytes)> {
+fn of_fragment(message: &[u8]) -> Option<(u64, Bytes)> {
     let mut id = 0;
     let mut unknown = Vec::new();
     for field in Fields::new(message) {
         let field = field?;
         if field.number == FRAGMENT_ID_FIELD {
-            id = decode_varint(&mut field.payload.clone()).ok()?;
+            id = decode_varint(&mut { field.payload }).ok()?;
         } else if !FRAGMENT_KNOWN.contains(&field.number) {
-            unknown.extend_from_slice(&field.whole);
+            unknown.extend_from_slice(field.whole);
         }
     }
     Some((id, Bytes::from(unknown)))
 }
 
 /// One field of a message: its number, the value without its length, and all of its bytes.
-struct Field {
+struct Field<'a> {
     number: u32,
-    payload: Bytes,
-    whole: Bytes,
+    payload: &'a [u8],
+    whole: &'a [u8],
 }
 
 /// The fields of an encoded message; yields `None` once where the bytes are damaged, then ends.
-struct Fields {
-    rest: Bytes,
+struct Fields<'a> {
+    rest: &'a [u8],
 }
 
-impl Fields {
-    fn new(message: &Bytes) -> Self {
-        Self { rest: message.clone() }
+impl<'a> Fields<'a> {
+    const fn new(message: &'a [u8]) -> Self {
+        Self { rest: message }
     }
 
-    fn read(&mut self) -> Option<Field> {
-        let before = self.rest.clone();
+    fn read(&mut self) -> Option<Field<'a>> {
+        let before = self.rest;
         let (number, wire) = decode_key(&mut self.rest).ok()?;
         let bytes = match wire {
             WireType::Varint => {
-                let mut probe = self.rest.clone();
+                let mut probe = self.rest;
                 decode_varint(&mut probe).ok()?;
                 self.rest.len().checked_sub(probe.len())?
             }
@@ -139,17 +139,15 @@ impl Fields {
             WireType::LengthDelimited => usize::try_from(decode_varint(&mut self.rest).ok()?).ok()?,
             WireType::StartGroup | WireType::EndGroup => return None,
         };
-        if bytes > self.rest.remaining() {
-            return None;
-        }
-        let payload = self.rest.split_to(bytes);
-        let whole = before.slice(..before.len().checked_sub(self.rest.len())?);
+        let (payload, rest) = self.rest.split_at_checked(bytes)?;
+        self.rest = rest;
+        let whole = before.get(..before.len().checked_sub(rest.len())?)?;
         Some(Field { number, payload, whole })
     }
 }
 
-impl Iterator for Fields {
-    type Item = Option<Field>;
+impl<'a> Iterator for Fields<'a> {
+    type Item = Option<Field<'a>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
@@ -157,7 +155,7 @@ impl Iterator for Fields {
         }
         let field = self.read();
         if field.is_none() {
-            self.rest.clear();
+            self.rest = &[];
         }
         Some(field)
     }
