@@ -3,7 +3,7 @@
 use crate::build::{self, Inputs};
 use crate::manifest::{INLINE_TRANSACTION_BYTES_MAX, encode};
 use crate::transaction::{Transaction, describe, file_name};
-use crate::{Landed, Pending, Snapshot, facts_of, rebase};
+use crate::{Landed, Pending, Snapshot, VersionCache, facts_of, rebase};
 use bytes::Bytes;
 use lakebed_commit::{
     EntryRef, Fetched, Finished, Format, FormatError, Judged, Listed, Listing, ObjectName, Page, Parsed, Rebased,
@@ -35,17 +35,18 @@ const TABLE_EXISTS: Reason = Reason {
 };
 
 /// Lance as the commit machine drives it: a table's naming scheme, and the policy that judges.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LanceFormat {
     scheme: Scheme,
     policy: &'static Policy<LanceFacts, { LanceKind::COUNT }>,
     first: Version,
+    cache: Option<Arc<dyn VersionCache>>,
 }
 
 impl Default for LanceFormat {
     /// A new table's scheme, and Lance's own rules.
     fn default() -> Self {
-        Self { scheme: Scheme::V2, policy: &LANCE, first: FIRST }
+        Self { scheme: Scheme::V2, policy: &LANCE, first: FIRST, cache: None }
     }
 }
 
@@ -53,13 +54,30 @@ impl LanceFormat {
     /// A table whose manifests have names of this scheme, judged by this policy. New tables have V2 names.
     #[must_use]
     pub const fn new(scheme: Scheme, policy: &'static Policy<LanceFacts, { LanceKind::COUNT }>) -> Self {
-        Self { scheme, policy, first: FIRST }
+        Self { scheme, policy, first: FIRST, cache: None }
     }
 
     /// For a table whose first version has this number: a clone keeps the number of what it was made of.
     #[must_use]
-    pub const fn beginning_at(self, first: Version) -> Self {
+    pub fn beginning_at(self, first: Version) -> Self {
         Self { first, ..self }
+    }
+
+    /// With versions that are already decoded.
+    #[must_use]
+    pub fn with_cache(self, cache: Arc<dyn VersionCache>) -> Self {
+        Self { cache: Some(cache), ..self }
+    }
+
+    fn open(&self, at: Version, name: &ObjectName, bytes: &Bytes) -> Result<Arc<Snapshot>, FormatError> {
+        if let Some(known) = self.cache.as_ref().and_then(|cache| cache.get(at, bytes)) {
+            return Ok(known);
+        }
+        let opened = Arc::new(Snapshot::open(name.as_str(), bytes)?);
+        if let Some(cache) = &self.cache {
+            cache.put(at, bytes, &opened);
+        }
+        Ok(opened)
     }
 
     /// The scheme of the names.
@@ -162,7 +180,11 @@ impl Format for LanceFormat {
         })?;
         file.transaction = Some(message.clone()).filter(|message| message.len() <= INLINE_TRANSACTION_BYTES_MAX);
         let entry = encode(&mut file)?;
-        pending.built = Some((entry.clone(), Arc::new(Snapshot::from_file(&format!("version {at}"), file)?)));
+        let built = Arc::new(Snapshot::from_file(&format!("version {at}"), file)?);
+        if let Some(cache) = &self.cache {
+            cache.put(at, &entry, &built);
+        }
+        pending.built = Some((entry.clone(), built));
         if !pending.rendered.contains(&message) {
             pending.rendered.push(message.clone());
         }
@@ -171,7 +193,7 @@ impl Format for LanceFormat {
 
     fn parse(&self, at: Version, bytes: &Bytes, fetched: &Fetched) -> Result<Parsed<Landed>, FormatError> {
         let name = self.entry_name(at);
-        let snapshot = Snapshot::open(name.as_str(), bytes)?;
+        let snapshot = self.open(at, &name, bytes)?;
         if snapshot.version() != at {
             return Err(FormatError::Damaged {
                 object: name.to_string(),
@@ -188,7 +210,7 @@ impl Format for LanceFormat {
             },
             (None, None) => None,
         };
-        Ok(Parsed::Done(Landed::new(Arc::new(snapshot), transaction)))
+        Ok(Parsed::Done(Landed::new(snapshot, transaction)))
     }
 
     fn is_ours(&self, pending: &Pending, landed: &Landed) -> bool {

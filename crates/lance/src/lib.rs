@@ -33,6 +33,7 @@
 //! Sources: the Lance table format's specification pages, and what released Lance clients read and write.
 
 pub mod build;
+mod cache;
 mod coverage;
 pub mod deletion;
 mod detached;
@@ -51,6 +52,7 @@ pub mod schema;
 mod snapshot;
 pub mod transaction;
 
+pub use cache::VersionCache;
 pub use detached::render_detached;
 pub use facts::facts_of;
 pub use format::LanceFormat;

@@ -183,7 +183,7 @@ impl Table {
             let old = load_version(&*place.store, held.scheme, version).await?;
             pending = pending.with_restored(old.snapshot);
         }
-        let format = LanceFormat::new(held.scheme, &lakebed_conflict::lance::LANCE);
+        let format = LanceFormat::new(held.scheme, &lakebed_conflict::lance::LANCE).with_cache(place.shared.clone());
         let base = held.snapshot.version();
         let ended = place.run(format, pending, Some((base, self.known_ms(base))), givers, commit).await?;
         if let (Outcome::Committed { version, .. }, Some(entry)) = (&ended.outcome, &ended.entry) {

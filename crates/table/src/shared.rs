@@ -3,12 +3,16 @@
 use crate::TableError;
 use bytes::Bytes;
 use dashmap::DashMap;
+use lakebed_lance::{Snapshot, VersionCache};
 use lakebed_naming::Version;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 /// Bytes of log entries kept for each table; older ones are read from the store again.
 const ENTRIES_KEPT_BYTES_MAX: usize = 16 << 20;
+
+/// Bytes of the entries whose decoded form is kept as well, which takes several times as much memory; the newest is always kept.
+const DECODED_BYTES_MAX: usize = 4 << 20;
 
 /// Finished work that is kept for who settles.
 const WORK_KEPT_MAX: usize = 64;
@@ -23,12 +27,20 @@ pub(crate) struct Shared {
     /// sends a create that must fail nor lists the log to learn what its neighbour did.
     pub(crate) turn: tokio::sync::Mutex<()>,
     recent: Mutex<Recent>,
+    /// Versions of a Lance table, decoded.
+    decoded: Mutex<Decoded>,
     /// Work that follows commits and is still running.
     work: Mutex<Vec<Work>>,
 }
 
 /// Work that follows a commit.
 pub(crate) type Work = tokio::task::JoinHandle<Result<(), TableError>>;
+
+#[derive(Debug, Default)]
+struct Decoded {
+    versions: BTreeMap<Version, (Bytes, Arc<Snapshot>)>,
+    size_bytes: usize,
+}
 
 #[derive(Debug, Default)]
 struct Recent {
@@ -121,5 +133,24 @@ impl Shared {
             next = version.next();
         }
         held
+    }
+}
+
+impl VersionCache for Shared {
+    fn get(&self, at: Version, entry: &Bytes) -> Option<Arc<Snapshot>> {
+        let decoded = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
+        decoded.versions.get(&at).filter(|(bytes, _)| bytes == entry).map(|(_, snapshot)| Arc::clone(snapshot))
+    }
+
+    fn put(&self, at: Version, entry: &Bytes, snapshot: &Arc<Snapshot>) {
+        let mut decoded = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
+        decoded.size_bytes += entry.len();
+        if let Some((old, _)) = decoded.versions.insert(at, (entry.clone(), Arc::clone(snapshot))) {
+            decoded.size_bytes -= old.len();
+        }
+        while decoded.size_bytes > DECODED_BYTES_MAX && decoded.versions.len() > 1 {
+            let Some((_, (oldest, _))) = decoded.versions.pop_first() else { break };
+            decoded.size_bytes -= oldest.len();
+        }
     }
 }

@@ -2,11 +2,13 @@
 
 use crate::common::{conformance, data_file, files, head, read};
 use bytes::Bytes;
-use lakebed_commit::{Answer, Budget, Commit, CommitError, Freshness, Listed, ObjectName, Request, Step};
+use lakebed_commit::{
+    Answer, Budget, Commit, CommitError, Fetched, Format as _, Freshness, Listed, ObjectName, Parsed, Request, Step,
+};
 use lakebed_conflict::lance::LANCE;
 use lakebed_lance::proto::table::DataFragment;
 use lakebed_lance::transaction::{append, delete, new_fragment, overwrite};
-use lakebed_lance::{Creation, LanceFormat, Pending, Snapshot, deletion, schema};
+use lakebed_lance::{Creation, LanceFormat, Pending, Snapshot, VersionCache, deletion, schema};
 use lakebed_naming::Version;
 use lakebed_naming::lance::{DeletionFileName, DeletionKind, Scheme, manifest_path};
 use lakebed_transaction::{Column, ColumnType, Outcome, RowSet};
@@ -63,7 +65,7 @@ impl Store {
     fn attempt(&mut self, pending: Pending) -> Result<Outcome, CommitError> {
         let base = pending.follows();
         let freshness = Freshness { until_ms: 100_000, for_ms: 100_000 };
-        let mut commit = Commit::new(self.format, pending, base, freshness, Budget::default());
+        let mut commit = Commit::new(self.format.clone(), pending, base, freshness, Budget::default());
         let mut step = commit.start(1000);
         let outcome = loop {
             match step {
@@ -217,4 +219,43 @@ fn old_names_are_kept_and_listed_before_they_are_used() {
     let before = store.objects.len();
     assert!(store.attempt(append_to(base, 3)).is_err());
     assert_eq!(store.objects.len(), before, "nothing was left");
+}
+
+/// Keeps the last version it was given.
+#[derive(Debug, Default)]
+struct Last(std::sync::Mutex<Option<(Version, Bytes, Arc<Snapshot>)>>);
+
+impl VersionCache for Last {
+    fn get(&self, at: Version, entry: &Bytes) -> Option<Arc<Snapshot>> {
+        let last = self.0.lock().unwrap();
+        last.as_ref()
+            .filter(|(version, bytes, _)| (*version, bytes) == (at, entry))
+            .map(|(_, _, kept)| Arc::clone(kept))
+    }
+
+    fn put(&self, at: Version, entry: &Bytes, snapshot: &Arc<Snapshot>) {
+        *self.0.lock().unwrap() = Some((at, entry.clone(), Arc::clone(snapshot)));
+    }
+}
+
+#[test]
+fn what_one_writer_built_its_neighbour_need_not_decode() {
+    let mut store = table();
+    let base = store.newest();
+    let format = LanceFormat::default().with_cache(Arc::new(Last::default()));
+    let message = append(head(1, 2), vec![new_fragment(data_file("b.lance", &[0]), 3)]);
+    let mut pending = Pending::new(Arc::clone(&base), message.clone(), 1).unwrap();
+    let entry = format.render(&mut pending, Version::new(2), 5).unwrap().entry;
+    let built = Arc::clone(pending.built(&entry).unwrap());
+    let Parsed::Done(landed) = format.parse(Version::new(2), &entry, &Fetched::default()).unwrap() else {
+        panic!("its transaction is inline")
+    };
+    assert!(Arc::ptr_eq(landed.snapshot(), &built), "taken from the cache");
+    // Another entry of the same number is not the one that was built.
+    let mut other = Pending::new(base, message, 1).unwrap();
+    let different = LanceFormat::default().render(&mut other, Version::new(2), 9).unwrap().entry;
+    let Parsed::Done(landed) = format.parse(Version::new(2), &different, &Fetched::default()).unwrap() else {
+        panic!("its transaction is inline")
+    };
+    assert_ne!(landed.snapshot().timestamp_ms(), built.timestamp_ms());
 }
