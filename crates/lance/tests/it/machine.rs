@@ -245,7 +245,7 @@ fn what_one_writer_built_its_neighbour_need_not_decode() {
     let format = LanceFormat::default().with_cache(Arc::new(Last::default()));
     let message = append(head(1, 2), vec![new_fragment(data_file("b.lance", &[0]), 3)]);
     let mut pending = Pending::new(Arc::clone(&base), message.clone(), 1).unwrap();
-    let entry = format.render(&mut pending, Version::new(2), 5).unwrap().entry;
+    let entry = format.render(&mut pending, Version::new(2), 5_000).unwrap().entry;
     let built = Arc::clone(pending.built(&entry).unwrap());
     let Parsed::Done(landed) = format.parse(Version::new(2), &entry, &Fetched::default()).unwrap() else {
         panic!("its transaction is inline")
@@ -253,7 +253,7 @@ fn what_one_writer_built_its_neighbour_need_not_decode() {
     assert!(Arc::ptr_eq(landed.snapshot(), &built), "taken from the cache");
     // Another entry of the same number is not the one that was built.
     let mut other = Pending::new(base, message, 1).unwrap();
-    let different = LanceFormat::default().render(&mut other, Version::new(2), 9).unwrap().entry;
+    let different = LanceFormat::default().render(&mut other, Version::new(2), 9_000).unwrap().entry;
     let Parsed::Done(landed) = format.parse(Version::new(2), &different, &Fetched::default()).unwrap() else {
         panic!("its transaction is inline")
     };
