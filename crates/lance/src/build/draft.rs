@@ -90,7 +90,12 @@ impl Draft {
 
     /// The fragment with this id.
     pub(super) fn fragment_mut(&mut self, id: u64) -> Option<&mut DataFragment> {
-        self.manifest.fragments.iter_mut().find(|fragment| fragment.id == id)
+        let fragments = &mut self.manifest.fragments;
+        // Old writers left fragments in any order, so that a search by halves may miss one that is there.
+        match fragments.binary_search_by_key(&id, |fragment| fragment.id) {
+            Ok(at) => fragments.get_mut(at),
+            Err(_) => fragments.iter_mut().find(|fragment| fragment.id == id),
+        }
     }
 
     /// Gives new fragments their ids, and row ids where the table has stable ones; does not put them in yet.

@@ -6,7 +6,7 @@ use crate::proto::table::transaction::Rewrite;
 use crate::proto::table::transaction::rewrite::RewriteGroup;
 use crate::{LanceError, index};
 use roaring::RoaringBitmap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Each group's old fragments are replaced by its new ones; rewritten indices get their new ids, files and coverage.
 pub(super) fn rewrite(draft: &mut Draft, rewrite: &Rewrite) -> Result<(), LanceError> {
@@ -53,7 +53,8 @@ fn replace(draft: &mut Draft, group: &RewriteGroup) -> Result<Move, LanceError> 
     }
     let new = draft.prepare_new(&group.new_fragments, false)?;
     let before = draft.manifest.fragments.len();
-    draft.manifest.fragments.retain(|fragment| !old.contains(&fragment.id));
+    let gone: BTreeSet<u64> = old.iter().copied().collect();
+    draft.manifest.fragments.retain(|fragment| !gone.contains(&fragment.id));
     if before.checked_sub(draft.manifest.fragments.len()) != Some(old.len()) {
         return Err(invalid(
             "a fragment that was rewritten is not in the table",
