@@ -77,7 +77,7 @@ impl Store {
             }
         };
         if let (Ok(Outcome::Committed { .. }), Some(entry)) = (&outcome, commit.offered()) {
-            let built = commit.pending().built(entry).expect("the entry that landed was made last");
+            let built = commit.pending().built(entry).unwrap();
             assert_eq!(**built, Snapshot::open("ours", entry).unwrap(), "what was built is what a reader finds");
         }
         for name in commit.leftovers(&outcome) {
