@@ -58,9 +58,6 @@ pub const WRITER_FEATURES: &[&str] = &[
     "rowTracking",
 ];
 
-/// Features by which a catalog, not the log, says which versions there are.
-const CATALOG_FEATURES: &[&str] = &["catalogManaged", "catalogOwned", "catalogOwned-preview"];
-
 fn is_known(feature: &str, lists: &[&[&str]]) -> bool {
     lists.iter().any(|list| list.iter().any(|known| known.eq_ignore_ascii_case(feature)))
 }
@@ -114,14 +111,6 @@ impl Protocol {
             ));
         }
         let unknown = Self::unknown(listed, &[READER_FEATURES, WRITER_FEATURES]);
-        if unknown.iter().any(|name| is_known(name, &[CATALOG_FEATURES])) {
-            return Err(DeltaError::Unsupported {
-                object: "the table".into(),
-                feature: unknown.join(", "),
-                advice: "only its catalog knows which versions there are: read it through a client of the catalog"
-                    .into(),
-            });
-        }
         if unknown.is_empty() { Ok(()) } else { Err(DeltaError::unsupported(unknown.join(", "))) }
     }
 
