@@ -240,7 +240,7 @@ impl VersionCache for Last {
 
 #[test]
 fn what_one_writer_built_its_neighbour_need_not_decode() {
-    let mut store = table();
+    let store = table();
     let base = store.newest();
     let format = LanceFormat::default().with_cache(Arc::new(Last::default()));
     let message = append(head(1, 2), vec![new_fragment(data_file("b.lance", &[0]), 3)]);
