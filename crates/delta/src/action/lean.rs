@@ -102,6 +102,7 @@ impl<'a> Scan<'a> {
         let start = self.at;
         let mut escaped = false;
         loop {
+            self.skip_plain();
             match self.peek()? {
                 b'"' => break,
                 b'\\' => {
@@ -120,6 +121,18 @@ impl<'a> Scan<'a> {
         let end = self.at;
         self.at += 1;
         Some((start..end, escaped))
+    }
+
+    /// Goes on to the next byte that ends or marks something in a string, eight bytes at a step while there are so many.
+    fn skip_plain(&mut self) {
+        while let Some(word) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
+            let marked = marked(u64::from_le_bytes(*word));
+            if marked != 0 {
+                self.at += (marked.trailing_zeros() / 8) as usize;
+                return;
+            }
+            self.at += 8;
+        }
     }
 
     fn plain_string(&mut self) -> Option<Range<usize>> {
@@ -180,6 +193,18 @@ impl<'a> Scan<'a> {
         let unescaped: String = serde_json::from_slice(&[b"\"", text, b"\""].concat()).ok()?;
         Some(crate::stats::num_records(&unescaped))
     }
+}
+
+/// The high bit of each byte that is a quote, a backslash or a control character; above the lowest such byte others may be
+/// marked too.
+const fn marked(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let quotes = word ^ (ONES * b'"' as u64);
+    let backslashes = word ^ (ONES * b'\\' as u64);
+    let zeros = (quotes.wrapping_sub(ONES) & !quotes) | (backslashes.wrapping_sub(ONES) & !backslashes);
+    let controls = word.wrapping_sub(ONES * 0x20) & !word;
+    (zeros | controls) & HIGHS
 }
 
 /// The number at the start of a text, which must go on as an object does.
