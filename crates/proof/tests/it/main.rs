@@ -2,4 +2,5 @@
 mod agreement;
 mod figures;
 mod mutations;
+mod neutrality;
 mod soundness;
