@@ -7,6 +7,7 @@ mod conflicts;
 mod conformance;
 mod damage;
 mod deletion_vectors;
+mod images;
 mod mutations;
 mod protocol;
 mod spark;
