@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::args_refs::{BranchArgs, MigrateNamingArgs, TagArgs};
-use crate::args_upkeep::{CheckpointArgs, CleanLogArgs, CompactLogArgs, RestoreArgs, VacuumArgs};
+use crate::args_upkeep::{CheckpointArgs, CleanLogArgs, CompactArgs, CompactLogArgs, RestoreArgs, VacuumArgs};
 use crate::error::CliError;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use lakebed_conflict::maxcompute::Compaction;
@@ -181,6 +181,8 @@ pub(crate) enum Command {
     Merge(MergeArgs),
     /// Delete all rows.
     Truncate(TruncateArgs),
+    /// Join small files, drop deleted rows, or put rows in order; no reader sees a difference.
+    Compact(CompactArgs),
     /// Set table properties.
     Set(SetArgs),
     /// Remove table properties.

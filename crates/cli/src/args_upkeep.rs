@@ -46,3 +46,25 @@ pub(crate) struct RestoreArgs {
     #[command(flatten)]
     pub(crate) committing: Committing,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct CompactArgs {
+    pub(crate) table: String,
+    /// Join small files and keep every physical row in its order; deletion vectors are carried over.
+    #[arg(long, conflicts_with = "major")]
+    pub(crate) minor: bool,
+    /// Drop deleted rows, too [default].
+    #[arg(long)]
+    pub(crate) major: bool,
+    /// Only the partitions that this selects.
+    #[arg(long = "where", value_name = "PREDICATE", allow_hyphen_values = true)]
+    pub(crate) predicate: Option<String>,
+    /// Join files to about this size [default: the table's delta.targetFileSize, else 128 MiB].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) target_size_bytes: Option<u64>,
+    /// Put rows in the order of this column, or, given several, along a Z-order curve over them.
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',', conflicts_with = "minor")]
+    pub(crate) cluster_by: Vec<String>,
+    #[command(flatten)]
+    pub(crate) committing: Committing,
+}

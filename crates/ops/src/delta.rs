@@ -9,6 +9,9 @@ use lakebed_transaction::{KeyProbe, ReadPredicate, UnitId};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+/// How files say that their rows stand in the order of the table's clustering columns; the name that Spark writes.
+const CLUSTERING_PROVIDER: &str = "liquid";
+
 /// A statement for a Delta table, ready to become a pending commit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
@@ -47,10 +50,13 @@ pub fn statement(snapshot: &Snapshot, plan: &Plan, now_ms: i64) -> Result<Statem
     };
     let mut actions = Vec::with_capacity(plan.removed.len() + plan.added.len() + 2 * plan.marked.len());
     let (mut removed_bytes, mut added_bytes) = (0_i64, 0_u64);
+    let (mut removed_sizes, mut vectors_removed) = (Vec::with_capacity(plan.removed.len()), 0);
     for id in &plan.removed {
         let add = find(id)?;
         removed_bytes = removed_bytes.saturating_add(add.size);
-        actions.push(Action::Remove(add.to_remove(now_ms, true)));
+        removed_sizes.push(add.size);
+        vectors_removed += usize::from(add.deletion_vector.is_some());
+        actions.push(Action::Remove(add.to_remove(now_ms, !plan.layout_only)));
     }
     let mut row_changes = Vec::with_capacity(plan.marked.len());
     for marked in &plan.marked {
@@ -61,10 +67,10 @@ pub fn statement(snapshot: &Snapshot, plan: &Plan, now_ms: i64) -> Result<Statem
     }
     for file in &plan.added {
         added_bytes = added_bytes.saturating_add(file.size_bytes);
-        actions.push(Action::Add(add(snapshot, file, now_ms)));
+        actions.push(Action::Add(add(snapshot, file, now_ms, !plan.layout_only)?));
     }
     for file in &plan.changes {
-        let file = add(snapshot, file, now_ms);
+        let file = add(snapshot, file, now_ms, false)?;
         let (path, partition_values, size) = (file.path, file.partition_values, file.size);
         actions.push(Action::Cdc(AddCdc { path, partition_values, size, tags: None, data_change: false }));
     }
@@ -77,21 +83,22 @@ pub fn statement(snapshot: &Snapshot, plan: &Plan, now_ms: i64) -> Result<Statem
         row_changes,
         operation: plan.operation.to_owned(),
         parameters: plan.parameters.clone(),
-        metrics: metrics(plan, added_bytes, removed_bytes),
+        metrics: if plan.layout_only {
+            layout_metrics(plan, removed_sizes, vectors_removed)
+        } else {
+            metrics(plan, added_bytes, removed_bytes)
+        },
     })
 }
 
 /// The file with its new vector. What its statistics say holds for all its rows, so the bounds are no longer tight.
 fn with_vector(add: &Add, marked: &MarkedFile) -> Result<Add, OpsError> {
-    let vector = marked.vector.clone().ok_or_else(|| OpsError::Invalid {
-        problem: format!("the deletion vector of {} is not written", marked.id),
-        advice: "finish the statement's writers before its actions are made".to_owned(),
-    })?;
+    let vector = marked.vector.clone().ok_or_else(|| unwritten(&marked.id))?;
     let stats = stats::loosened(add.stats.as_deref(), marked.physical_rows);
     Ok(Add { deletion_vector: Some(vector), stats: Some(Arc::from(stats)), data_change: true, ..add.clone() })
 }
 
-fn add(snapshot: &Snapshot, file: &NewFile, now_ms: i64) -> Add {
+fn add(snapshot: &Snapshot, file: &NewFile, now_ms: i64, data_change: bool) -> Result<Add, OpsError> {
     let columns = snapshot.core().partition_columns();
     let mut values = TextMap::new();
     for column in &columns {
@@ -103,7 +110,49 @@ fn add(snapshot: &Snapshot, file: &NewFile, now_ms: i64) -> Add {
     let mut add = Add::new(&encode_path(&file.object), size, now_ms);
     add.partition_values = values;
     add.stats = Some(Arc::from(file.stats_json.as_str()));
-    add
+    add.data_change = data_change;
+    if !file.tags.is_empty() {
+        add.tags = Some(file.tags.iter().map(|(key, value)| (key.as_str(), Some(value.as_str()))).collect());
+    }
+    if file.clustered && snapshot.protocol().supports("clustering") {
+        add.clustering_provider = Some(CLUSTERING_PROVIDER.to_owned());
+    }
+    if !file.deleted.is_empty() {
+        let vector = file.vector.clone().ok_or_else(|| unwritten(&file.object))?;
+        add.stats = Some(Arc::from(stats::loosened(Some(&file.stats_json), file.num_rows)));
+        add.deletion_vector = Some(vector);
+    }
+    Ok(add)
+}
+
+fn unwritten(what: &dyn std::fmt::Display) -> OpsError {
+    OpsError::Invalid {
+        problem: format!("the deletion vector of {what} is not written"),
+        advice: "finish the statement's writers before its actions are made".to_owned(),
+    }
+}
+
+/// What Spark counts of an OPTIMIZE.
+fn layout_metrics(plan: &Plan, removed: Vec<i64>, vectors_removed: usize) -> BTreeMap<String, String> {
+    let mut added: Vec<u64> = plan.added.iter().map(|file| file.size_bytes).collect();
+    added.sort_unstable();
+    let at = |percent: usize| {
+        let place = (added.len().saturating_sub(1) * percent).div_ceil(100);
+        added.get(place).copied().unwrap_or(0).to_string()
+    };
+    let pairs = [
+        ("numRemovedFiles", removed.len().to_string()),
+        ("numAddedFiles", added.len().to_string()),
+        ("numRemovedBytes", removed.iter().fold(0_i64, |sum, size| sum.saturating_add(*size)).to_string()),
+        ("numAddedBytes", added.iter().fold(0_u64, |sum, size| sum.saturating_add(*size)).to_string()),
+        ("numDeletionVectorsRemoved", vectors_removed.to_string()),
+        ("minFileSize", at(0)),
+        ("p25FileSize", at(25)),
+        ("p50FileSize", at(50)),
+        ("p75FileSize", at(75)),
+        ("maxFileSize", at(100)),
+    ];
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn metrics(plan: &Plan, added_bytes: u64, removed_bytes: i64) -> BTreeMap<String, String> {

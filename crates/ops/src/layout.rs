@@ -168,7 +168,7 @@ fn leaf_paths(field: &StructField, mapping: ColumnMapping, within: [&str; 2], ou
 }
 
 /// The columns that rows are clustered by, by their names in files.
-fn clustering_columns(snapshot: &Snapshot) -> Vec<String> {
+pub(crate) fn clustering_columns(snapshot: &Snapshot) -> Vec<String> {
     let Some(domain) = snapshot.domain_metadata().get("delta.clustering") else { return Vec::new() };
     let document: serde_json::Value = serde_json::from_str(&domain.configuration).unwrap_or_default();
     let columns = document.get("clusteringColumns").and_then(serde_json::Value::as_array);

@@ -6,6 +6,7 @@
 
 mod append;
 mod changes;
+mod compact;
 mod create;
 mod delete;
 pub mod delta;
@@ -28,6 +29,7 @@ mod view;
 
 pub use append::{Batches, OverwriteScope, append, candidates, delete, overwrite};
 pub use changes::{Change, Changes};
+pub use compact::{CompactSpec, Compaction, SORT_BYTES, TARGET_SIZE_BYTES, compact};
 pub use create::{TableDefinition, delta_definition};
 pub use error::OpsError;
 pub use layout::Layout;

@@ -1,8 +1,9 @@
 //! What a statement comes to: files written, files taken out, and what was read.
 
 use lakebed_delta::action::DeletionVector;
+use lakebed_naming::delta::DeletionVectorName;
 use lakebed_transaction::{ColumnBounds, KeyProbe, ReadPredicate, RowSet, Scalar, UnitId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A data file that stands in the store and that no version names yet.
@@ -20,6 +21,14 @@ pub struct NewFile {
     pub stats_json: String,
     /// Bounds by column.
     pub bounds: Vec<(Arc<str>, ColumnBounds)>,
+    /// Notes about the file for the log.
+    pub tags: Vec<(String, String)>,
+    /// Whether its rows were put in the order that the table is clustered by.
+    pub clustered: bool,
+    /// Rows of it that are deleted from the start: a compaction carried them over.
+    pub deleted: RowSet,
+    /// The vector that deletes them, once it is written.
+    pub vector: Option<DeletionVector>,
 }
 
 /// A data file that stays, with more of its rows deleted.
@@ -42,6 +51,8 @@ pub struct MarkedFile {
 pub struct Plan {
     /// The operation by Delta's name for it.
     pub operation: &'static str,
+    /// Rows only change their place: no reader sees a difference.
+    pub layout_only: bool,
     /// Parameters for the log as text; lists and maps as the text of their JSON.
     pub parameters: BTreeMap<String, String>,
     /// Files that come in.
@@ -75,5 +86,16 @@ impl Plan {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.marked.is_empty()
+    }
+
+    /// The objects that were written for the statement, relative to the table's root. While no version names them, they are
+    /// nobody's.
+    #[must_use]
+    pub fn objects(&self) -> BTreeSet<String> {
+        let files = self.added.iter().chain(&self.changes).map(|file| file.object.clone());
+        let vectors = self.added.iter().map(|file| &file.vector).chain(self.marked.iter().map(|file| &file.vector));
+        let vectors = vectors.flatten().filter(|vector| vector.storage_type == "u");
+        let names = vectors.filter_map(|vector| DeletionVectorName::from_descriptor(&vector.path_or_inline_dv).ok());
+        files.chain(names.map(|name| name.path())).collect()
     }
 }

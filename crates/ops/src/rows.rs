@@ -13,7 +13,7 @@ use lakebed_delta::partition;
 use lakebed_naming::Uuid;
 use lakebed_naming::delta::{data_file, partition_folder};
 use lakebed_storage::Store;
-use lakebed_transaction::{Column, ColumnType, Scalar};
+use lakebed_transaction::{Column, ColumnType, RowSet, Scalar};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -87,19 +87,43 @@ impl<'a> RowWriter<'a> {
     pub(crate) async fn write(&mut self, batch: &RecordBatch) -> Result<u64, OpsError> {
         let batch = align(batch, &self.columns)?;
         for (key, partition, rows) in self.split(&batch)? {
-            if !self.sinks.contains_key(&key) {
-                let parquet = ParquetSink::new(&self.in_file, self.options.clone())?;
-                self.sinks.insert(key.clone(), Sink { partition, parquet });
-            }
-            let Some(sink) = self.sinks.get_mut(&key) else { continue };
-            let indices: Vec<usize> =
-                self.in_file.iter().filter_map(|c| rows.schema().index_of(&c.name).ok()).collect();
-            sink.parquet.write(&rows.project(&indices).map_err(OpsError::rows("a batch"))?)?;
-            let files = sink.parquet.take_files();
-            let partition = sink.partition.clone();
-            self.put(files, &key, &partition).await?;
+            self.write_into(key, partition, &rows).await?;
         }
         Ok(batch.num_rows() as u64)
+    }
+
+    /// Takes rows that all belong to one partition, whose values are known.
+    pub(crate) async fn write_in(
+        &mut self,
+        partition: &[(Arc<str>, Scalar)],
+        batch: &RecordBatch,
+    ) -> Result<(), OpsError> {
+        let batch = align(batch, &self.columns)?;
+        self.write_into(self.key(partition), partition.to_vec(), &batch).await
+    }
+
+    async fn write_into(
+        &mut self,
+        key: Vec<Option<String>>,
+        partition: Vec<(Arc<str>, Scalar)>,
+        rows: &RecordBatch,
+    ) -> Result<(), OpsError> {
+        if !self.sinks.contains_key(&key) {
+            let parquet = ParquetSink::new(&self.in_file, self.options.clone())?;
+            self.sinks.insert(key.clone(), Sink { partition, parquet });
+        }
+        let Some(sink) = self.sinks.get_mut(&key) else { return Ok(()) };
+        let indices: Vec<usize> = self.in_file.iter().filter_map(|c| rows.schema().index_of(&c.name).ok()).collect();
+        sink.parquet.write(&rows.project(&indices).map_err(OpsError::rows("a batch"))?)?;
+        let files = sink.parquet.take_files();
+        let partition = sink.partition.clone();
+        self.put(files, &key, &partition).await
+    }
+
+    /// The values of a partition as the log spells them.
+    fn key(&self, partition: &[(Arc<str>, Scalar)]) -> Vec<Option<String>> {
+        let spelled = self.partition.iter().zip(partition);
+        spelled.map(|(known, (_, value))| partition::format(value, &known.column.column_type)).collect()
     }
 
     /// Takes rows with what became of them.
@@ -113,13 +137,18 @@ impl<'a> RowWriter<'a> {
 
     /// Closes every open file and gives all files that were written.
     pub(crate) async fn finish(mut self) -> Result<Vec<NewFile>, OpsError> {
+        self.take().await
+    }
+
+    /// Closes every open file and gives the files that were written since the last time.
+    pub(crate) async fn take(&mut self) -> Result<Vec<NewFile>, OpsError> {
         let mut sinks: Vec<_> = std::mem::take(&mut self.sinks).into_iter().collect();
         sinks.sort_by(|a, b| a.0.cmp(&b.0));
         for (key, sink) in sinks {
             let files = sink.parquet.finish()?;
             self.put(files, &key, &sink.partition).await?;
         }
-        Ok(self.files)
+        Ok(std::mem::take(&mut self.files))
     }
 
     /// The rows of a batch by partition, in order of first occurrence.
@@ -135,12 +164,7 @@ impl<'a> RowWriter<'a> {
         let mut places: HashMap<Vec<Option<String>>, usize> = HashMap::new();
         for row in 0..batch.num_rows() {
             let partition = self.partition_of(batch, row)?;
-            let key: Vec<Option<String>> = self
-                .partition
-                .iter()
-                .zip(&partition)
-                .map(|(known, (_, value))| partition::format(value, &known.column.column_type))
-                .collect();
+            let key = self.key(&partition);
             let place = *places.entry(key.clone()).or_insert_with(|| {
                 order.push((key, partition, Vec::new()));
                 order.len() - 1
@@ -201,6 +225,10 @@ impl<'a> RowWriter<'a> {
                 partition: partition.to_vec(),
                 stats_json: file.stats_json,
                 bounds: file.bounds,
+                tags: Vec::new(),
+                clustered: false,
+                deleted: RowSet::new(),
+                vector: None,
             });
         }
         Ok(())

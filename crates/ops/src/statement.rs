@@ -108,13 +108,16 @@ impl<'a> Writers<'a> {
 
 /// One file for all vectors of the statement.
 #[expect(clippy::disallowed_methods, reason = "names of new files are random")]
-async fn write_vectors(store: &Arc<dyn Store>, plan: &mut Plan) -> Result<(), OpsError> {
-    if plan.marked.is_empty() {
+pub(crate) async fn write_vectors(store: &Arc<dyn Store>, plan: &mut Plan) -> Result<(), OpsError> {
+    if plan.marked.is_empty() && plan.added.iter().all(|file| file.deleted.is_empty()) {
         return Ok(());
     }
     let mut file = VectorFile::new(Uuid::from_random(*uuid::Uuid::new_v4().as_bytes()));
     for marked in &mut plan.marked {
         marked.vector = Some(file.push(&marked.rows)?);
+    }
+    for added in plan.added.iter_mut().filter(|added| !added.deleted.is_empty()) {
+        added.vector = Some(file.push(&added.deleted)?);
     }
     let (object, bytes) = file.finish();
     Ok(store.put(&object, bytes).await?)

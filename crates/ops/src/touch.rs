@@ -91,7 +91,7 @@ async fn touch_file(
         if let Some(replacement) = &touched.replacement {
             writers.note(replacement, "update_postimage").await?;
             let ids = ids.as_ref().map(|ids| updated_ids(ids, &touched.updated, &file.object)).transpose()?;
-            writers.rows.write(&tracked(replacement, ids, writers)?).await?;
+            writers.rows.write(&tracked(replacement, ids, layout)?).await?;
         }
         if !marks {
             let stays: BooleanArray = out.values().iter().map(|out| Some(!out)).collect();
@@ -101,7 +101,7 @@ async fn touch_file(
                     let keep = |array: &ArrayRef| filter(array, &stays).map_err(OpsError::rows(&file.object));
                     Ok([keep(a)?, keep(b)?])
                 });
-                kept.push(tracked(&rest, ids.transpose()?, writers)?);
+                kept.push(tracked(&rest, ids.transpose()?, layout)?);
             }
         }
     }
@@ -130,22 +130,27 @@ fn updated_ids(ids: &[ArrayRef; 2], updated: &BooleanArray, what: &str) -> Resul
     Ok([kept, versions])
 }
 
-fn tracked(rows: &RecordBatch, ids: Option<[ArrayRef; 2]>, writers: &Writers<'_>) -> Result<RecordBatch, OpsError> {
-    match (&writers.layout.row_ids, ids) {
+/// The rows with what they keep of row tracking, where rows have that.
+pub(crate) fn tracked(
+    rows: &RecordBatch,
+    ids: Option<[ArrayRef; 2]>,
+    layout: &Layout,
+) -> Result<RecordBatch, OpsError> {
+    match (&layout.row_ids, ids) {
         (Some(names), Some(ids)) => widened(rows, [0, 1].map(|at| Field::new(&names[at], DataType::Int64, true)), ids),
         (_, _) => Ok(rows.clone()),
     }
 }
 
 /// A file that is read with the positions of its rows, and their ids where rows have some.
-struct Open<'a> {
+pub(crate) struct Open<'a> {
     rows: ParquetRows,
     file: &'a ViewFile,
     tracked: bool,
 }
 
 impl<'a> Open<'a> {
-    async fn new(
+    pub(crate) async fn new(
         store: &Arc<dyn Store>,
         file: &'a ViewFile,
         layout: &Layout,
@@ -165,11 +170,11 @@ impl<'a> Open<'a> {
         Ok(Self { rows, file, tracked })
     }
 
-    const fn num_rows(&self) -> u64 {
+    pub(crate) const fn num_rows(&self) -> u64 {
         self.rows.num_rows()
     }
 
-    async fn next(&mut self) -> Result<Option<(RecordBatch, Vec<u64>, Option<[ArrayRef; 2]>)>, OpsError> {
+    pub(crate) async fn next(&mut self) -> Result<Option<(RecordBatch, Vec<u64>, Option<[ArrayRef; 2]>)>, OpsError> {
         let Some(read) = self.rows.next().await? else { return Ok(None) };
         let positions = read.positions.clone().unwrap_or_default();
         if !self.tracked {

@@ -153,7 +153,7 @@ impl Table {
     }
 
     /// Whether a statement that reads and lost is planned again: `None` after a refresh, the report where it ends.
-    async fn planned_again(
+    pub(crate) async fn planned_again(
         &mut self,
         mut report: Report,
         plannings: u32,
@@ -168,7 +168,7 @@ impl Table {
         Ok(None)
     }
 
-    fn delta_for(&self, statement: &'static str) -> Result<DeltaVersion, TableError> {
+    pub(crate) fn delta_for(&self, statement: &'static str) -> Result<DeltaVersion, TableError> {
         match &self.snapshot {
             Snapshot::Delta(delta) => Ok(delta.clone()),
             Snapshot::Lance(_) => Err(TableError::Invalid {
@@ -190,6 +190,32 @@ impl Table {
         plan: Plan,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
+        let mut report = self.commit_planned(held, &plan, commit).await?;
+        self.discard_lost(&mut report, &plan).await;
+        Ok(report)
+    }
+
+    /// Removes what was written for a statement that is known not to have been committed, and counts it. Who fails to remove
+    /// it leaves it to a vacuum.
+    pub(crate) async fn discard_lost(&self, report: &mut Report, plan: &Plan) {
+        match report.outcome {
+            Outcome::Conflict(_) | Outcome::Exhausted { .. } | Outcome::Nothing { .. } => {}
+            Outcome::Committed { .. } | Outcome::Unknown { .. } => return,
+        }
+        let mut removed = 0;
+        for name in plan.objects() {
+            removed += u64::from(self.store().delete(&name).await.is_ok());
+        }
+        report.metrics.insert("objects_discarded".to_owned(), removed);
+    }
+
+    /// Commits a plan; its files stay whatever comes of it.
+    pub(crate) async fn commit_planned(
+        &mut self,
+        held: &DeltaVersion,
+        plan: &Plan,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
         let counts = BTreeMap::from([
             ("files_added".to_owned(), plan.added.len() as u64),
             ("files_removed".to_owned(), plan.removed.len() as u64),
@@ -206,7 +232,7 @@ impl Table {
             return Ok(report);
         }
         let now_ms = i64::try_from(self.place.clock.now_ms()).unwrap_or(i64::MAX);
-        let statement = statement(&held.snapshot, &plan, now_ms)?;
+        let statement = statement(&held.snapshot, plan, now_ms)?;
         self.commit_statement(held, statement, counts, commit).await
     }
 

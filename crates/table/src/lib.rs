@@ -22,6 +22,7 @@
 mod changes;
 mod clock;
 mod commit;
+mod compact;
 mod create;
 mod delta_rows;
 mod detached;
@@ -52,11 +53,12 @@ mod time_travel;
 mod upkeep;
 
 pub use changes::{ChangedRows, Changes};
+pub use compact::CompactRequest;
 pub use create::NewTable;
 pub use delta_rows::Scope;
 pub use error::TableError;
 pub use lakebed_delta::{LogTail, Ratified};
-pub use lakebed_ops::{Batches, Change, Matched, MergeSpec, NotMatched, ROW_COMMIT_VERSION, ROW_ID, SqlEngine};
+pub use lakebed_ops::{Batches, Change, Compaction, Matched, MergeSpec, NotMatched, ROW_COMMIT_VERSION, ROW_ID, SqlEngine};
 pub use options::{CommitOptions, OpenOptions, TableFormat, VersionSpec};
 pub use prepared::{Prepared, PreparedDelta, parse_prepared_delta};
 pub use refs::{Branch, Tag};

@@ -5,6 +5,7 @@ mod bench;
 mod branches;
 mod changes;
 mod commit;
+mod compact;
 mod create;
 mod delete;
 mod demo;
@@ -43,6 +44,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, CliError> {
         Command::Update(args) => update::run(args, global).await,
         Command::Merge(args) => merge::run(args, global).await,
         Command::Truncate(args) => delete::truncate(args, global).await,
+        Command::Compact(args) => compact::run(args, global).await,
         Command::Set(args) => properties::set(args, global).await,
         Command::Unset(args) => properties::unset(args, global).await,
         Command::Commit(args) => commit::run(args, global).await,

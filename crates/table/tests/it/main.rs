@@ -5,6 +5,7 @@
 mod catalog;
 mod checkpoints;
 mod cleanup;
+mod compaction;
 mod conformance;
 mod demands;
 mod dml;
