@@ -58,7 +58,9 @@ pub use create::NewTable;
 pub use delta_rows::Scope;
 pub use error::TableError;
 pub use lakebed_delta::{LogTail, Ratified};
-pub use lakebed_ops::{Batches, Change, Compaction, Matched, MergeSpec, NotMatched, ROW_COMMIT_VERSION, ROW_ID, SqlEngine};
+pub use lakebed_ops::{
+    Batches, Change, Compaction, Matched, MergeSpec, NotMatched, ROW_COMMIT_VERSION, ROW_ID, SqlEngine,
+};
 pub use options::{CommitOptions, OpenOptions, TableFormat, VersionSpec};
 pub use prepared::{Prepared, PreparedDelta, parse_prepared_delta};
 pub use refs::{Branch, Tag};

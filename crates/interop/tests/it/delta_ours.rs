@@ -2,7 +2,7 @@
 
 use crate::support::delta::{Rows, create, odd_rows, printed, scan, source};
 use crate::support::{Python, Random, Texts, arguments, committed, copy, list, names, open, plainly, texts};
-use lakebed_table::{Report, Scope, Table, VersionSpec};
+use lakebed_table::{CompactRequest, Compaction, Report, Scope, Table, VersionSpec};
 use lakebed_transaction::Outcome;
 use std::path::Path;
 
@@ -23,14 +23,17 @@ enum Kind {
     OverwriteWhole,
     Set,
     Unset,
+    CompactMinor,
+    CompactMajor,
+    CompactClustered,
 }
 
 use Kind::{
-    Append, DeleteIds, DeleteNothing, DeleteNulls, DeletePartition, DeleteRange, OverwritePartition, OverwriteRange,
-    OverwriteWhole, Set, Unset,
+    Append, CompactClustered, CompactMajor, CompactMinor, DeleteIds, DeleteNothing, DeleteNulls, DeletePartition,
+    DeleteRange, OverwritePartition, OverwriteRange, OverwriteWhole, Set, Unset,
 };
 
-/// How often each kind stands among twenty-three.
+/// How often each kind stands among twenty-six.
 const PATTERN: &[Kind] = &[
     Append,
     Append,
@@ -55,6 +58,9 @@ const PATTERN: &[Kind] = &[
     Set,
     Set,
     Unset,
+    CompactMinor,
+    CompactMajor,
+    CompactClustered,
 ];
 
 /// A series of commits, and what it should leave behind.
@@ -94,7 +100,17 @@ impl Series {
             DeleteIds | DeleteRange | DeletePartition | DeleteNulls | DeleteNothing => self.delete(kind).await,
             OverwriteRange | OverwritePartition | OverwriteWhole => self.overwrite(kind).await,
             Set | Unset => self.set(kind).await,
+            CompactMinor | CompactMajor | CompactClustered => {
+                (self.compact(kind).await, self.rows.clone(), self.properties.clone())
+            }
         }
+    }
+
+    async fn compact(&mut self, kind: Kind) -> Report {
+        let compaction = if matches!(kind, CompactMinor) { Compaction::Minor } else { Compaction::Major };
+        let by = if matches!(kind, CompactClustered) { vec!["id".to_owned(), "s".to_owned()] } else { Vec::new() };
+        let request = CompactRequest { compaction, cluster_by: by, ..CompactRequest::default() };
+        self.table.compact(&request, &plainly()).await.unwrap()
     }
 
     async fn delete(&mut self, kind: Kind) -> (Report, Rows, Texts) {
@@ -121,9 +137,8 @@ impl Series {
                 left.retain(|_, (s, w)| s.is_some() || w.is_none());
                 "s IS NULL AND w IS NOT NULL".to_owned()
             }
-            DeleteNothing | Append | OverwriteRange | OverwritePartition | OverwriteWhole | Set | Unset => {
-                "id < 0".to_owned()
-            }
+            DeleteNothing | Append | OverwriteRange | OverwritePartition | OverwriteWhole | Set | Unset
+            | CompactMinor | CompactMajor | CompactClustered => "id < 0".to_owned(),
         };
         let report = self.table.delete(&predicate, &plainly()).await.unwrap();
         let counted = u64::try_from(self.rows.len() - left.len()).unwrap();
@@ -147,7 +162,7 @@ impl Series {
                 Scope::Where("w = 1".to_owned())
             }
             OverwriteWhole | Append | DeleteIds | DeleteRange | DeletePartition | DeleteNulls | DeleteNothing | Set
-            | Unset => {
+            | Unset | CompactMinor | CompactMajor | CompactClustered => {
                 left.clear();
                 Scope::Whole
             }
@@ -176,7 +191,11 @@ impl Series {
     /// Commits once, unless there is nothing to do, which is checked.
     async fn step(&mut self, kind: Kind) {
         let (report, rows, properties) = self.statement(kind).await;
-        if rows == self.rows && properties == self.properties {
+        let layout_only = matches!(kind, CompactMinor | CompactMajor | CompactClustered);
+        if layout_only && matches!(report.outcome, Outcome::Nothing { .. }) {
+            return;
+        }
+        if !layout_only && rows == self.rows && properties == self.properties {
             assert!(matches!(report.outcome, Outcome::Nothing { .. }), "{kind:?}: {:?}", report.outcome);
             return;
         }
@@ -309,4 +328,31 @@ async fn deltalake_reads_fifty_commits_of_ours_on_a_partitioned_table() {
 #[tokio::test]
 async fn deltalake_reads_fifty_commits_of_ours_on_an_unpartitioned_table() {
     fifty_commits(false, 12).await;
+}
+
+/// The vector that a minor compaction carries over is one that deltalake applies.
+#[tokio::test]
+async fn deltalake_reads_a_file_that_was_joined_with_its_deleted_rows() {
+    let Some(python) = Python::find() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table");
+    let properties = Texts::from([("delta.enableDeletionVectors".to_owned(), "true".to_owned())]);
+    let mut table = create(&path, false, properties).await;
+    let mut rows = Rows::new();
+    for part in 0..3 {
+        let more = odd_rows(part * 20..part * 20 + 20, &mut Random::new(7));
+        let _ = committed(&table.append(source(&more), &plainly()).await.unwrap());
+        rows.extend(more);
+    }
+    let _ = committed(&table.delete("id IN (0, 19, 20, 41)", &plainly()).await.unwrap());
+    rows.retain(|id, _| ![0, 19, 20, 41].contains(id));
+    for compaction in [Compaction::Minor, Compaction::Major] {
+        let request = CompactRequest { compaction, ..CompactRequest::default() };
+        let _ = committed(&table.compact(&request, &plainly()).await.unwrap());
+        let deleted = if compaction == Compaction::Minor { 4 } else { 0 };
+        let summary = table.snapshot().summary().unwrap();
+        assert_eq!((summary.num_files, summary.num_deleted_rows), (1, Some(deleted)));
+        let document = python.on("delta_read.py", &[], &path, &["--rows"]).await;
+        assert_eq!(printed(&document["rows"]), rows, "after {compaction:?}");
+    }
 }

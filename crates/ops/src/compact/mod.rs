@@ -127,10 +127,15 @@ fn parameters(spec: &CompactSpec, clustered: bool) -> BTreeMap<String, String> {
     let none: &[String] = &[];
     let (z_order, cluster) =
         if clustered { (none, spec.cluster_by.as_slice()) } else { (spec.cluster_by.as_slice(), none) };
-    [("predicate", json!(predicate)), ("zOrderBy", json!(z_order)), ("clusterBy", json!(cluster)), ("auto", json!(false))]
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), value.to_string()))
-        .collect()
+    [
+        ("predicate", json!(predicate)),
+        ("zOrderBy", json!(z_order)),
+        ("clusterBy", json!(cluster)),
+        ("auto", json!(false)),
+    ]
+    .into_iter()
+    .map(|(key, value)| (key.to_owned(), value.to_string()))
+    .collect()
 }
 
 /// The files in scope by partition, in the order of their paths.

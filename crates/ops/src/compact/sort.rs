@@ -131,7 +131,8 @@ impl<'a> Sorted<'a> {
             heap.extend(run.key(order)?.map(|key| Reverse((key, runs.len()))));
             runs.push(run);
         }
-        let schema = runs.first().map_or_else(|| SchemaRef::new(arrow_schema::Schema::empty()), |run| run.batch.schema());
+        let schema =
+            runs.first().map_or_else(|| SchemaRef::new(arrow_schema::Schema::empty()), |run| run.batch.schema());
         Ok(Self::Runs { order, schema, runs, heap })
     }
 

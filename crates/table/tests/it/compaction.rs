@@ -166,7 +166,8 @@ async fn a_minor_compaction_keeps_every_physical_row_in_its_order() {
     assert!(!lakebed_delta::stats::tight_bounds(joined.stats.as_deref().unwrap()));
     let sources: Vec<BTreeMap<String, serde_json::Value>> =
         serde_json::from_str(joined.tags.as_ref().unwrap().get("lakebed.sources").unwrap()).unwrap();
-    let listed: Vec<_> = sources.iter().map(|source| (source["path"].as_str().unwrap(), source["rows"].as_u64())).collect();
+    let listed: Vec<_> =
+        sources.iter().map(|source| (source["path"].as_str().unwrap(), source["rows"].as_u64())).collect();
     let removed: Vec<_> = old.iter().map(|add| (&*add.path, add.num_records())).collect();
     assert_eq!(listed, removed);
     changes_no_data(&store, &table).await;

@@ -20,7 +20,11 @@ async fn scattered(properties: &[(&str, &str)]) -> (std::sync::Arc<dyn lakebed_s
     let (store, mut table) = table(false, properties).await;
     for part in 0..4 {
         let mixed = |n: i64| (n * 7_919) % 20_000;
-        append(&mut table, batch((part * 5_000..part * 5_000 + 5_000).map(|n| (mixed(n), "a", (n * 104_729) % 20_011)))).await;
+        append(
+            &mut table,
+            batch((part * 5_000..part * 5_000 + 5_000).map(|n| (mixed(n), "a", (n * 104_729) % 20_011))),
+        )
+        .await;
     }
     (store, table)
 }
@@ -71,7 +75,8 @@ async fn a_sort_in_runs_equals_a_sort_in_memory() {
     let Snapshot::Delta(held) = table.snapshot() else { panic!("not Delta") };
     let mut orders = Vec::new();
     for sort_bytes in [1 << 30, 1 << 16] {
-        let spec = CompactSpec { cluster_by: vec!["v".to_owned(), "id".to_owned()], sort_bytes, ..CompactSpec::default() };
+        let spec =
+            CompactSpec { cluster_by: vec!["v".to_owned(), "id".to_owned()], sort_bytes, ..CompactSpec::default() };
         let plan = compact(&store, &held.snapshot, &spec, &Writing::default()).await.unwrap();
         assert_eq!((plan.removed.len(), plan.added.len(), plan.rows_copied), (4, 1, 20_000));
         let made = statement(&held.snapshot, &plan, 0).unwrap();
