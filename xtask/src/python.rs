@@ -23,6 +23,22 @@ const CLIENTS: Environment = Environment {
     probe: "import deltalake, lance, pyarrow",
 };
 
+const EXAMPLES: Environment = Environment {
+    folder: "target/python-examples",
+    requirements: "examples/ray/requirements.txt",
+    options: &["--only-binary", ":all:"],
+    probe: "import deltalake, numpy, pyarrow, ray",
+};
+
+/// Makes the environment of the examples with Ray, unless one for the same requirements is there, and returns its interpreter.
+///
+/// # Errors
+///
+/// As [`environment`].
+pub(crate) fn examples(workspace: &Workspace) -> Result<PathBuf, Error> {
+    made(workspace, &EXAMPLES)
+}
+
 /// Makes the environment of the real clients, unless one for the same requirements is there, and returns its interpreter.
 ///
 /// # Errors

@@ -20,8 +20,8 @@ const SKIPPED: &str = "skipped:";
 /// Prepares, compiles, runs, and says at the end what was skipped.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), Error> {
     let mut skips = Skips::default();
-    let (python, compiled) = std::thread::scope(|scope| {
-        let python = scope.spawn(|| python::environment(workspace));
+    let ((python, ray), compiled) = std::thread::scope(|scope| {
+        let python = scope.spawn(|| (python::environment(workspace), python::examples(workspace)));
         let compiled = status(workspace.cargo().args(TEST).arg("--no-run"));
         (python.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), compiled)
     });
@@ -31,7 +31,13 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Error> {
     tests.args(TEST).args(["--no-fail-fast", "--", "--show-output"]);
     provide(&mut tests, "LAKEBED_CONFORMANCE", conformance(workspace), &mut skips);
     let strict = is_strict(std::env::var("CI").ok().as_deref());
-    provide(&mut tests, "LAKEBED_PYTHON", required(python, strict)?, &mut skips);
+    provide(
+        &mut tests,
+        "LAKEBED_PYTHON",
+        required(python, strict, "the tests against pylance and deltalake")?,
+        &mut skips,
+    );
+    provide(&mut tests, "LAKEBED_RAY_PYTHON", required(ray, strict, "the example with Ray")?, &mut skips);
 
     let tested = echo(&mut tests, &mut skips);
     let outside = outside(workspace);
@@ -70,11 +76,11 @@ fn is_strict(ci: Option<&str>) -> bool {
 }
 
 /// A tool that was found, or why it was not; an error where it has to be there.
-fn required(tool: Result<PathBuf, Error>, strict: bool) -> Result<Result<PathBuf, String>, Error> {
+fn required(tool: Result<PathBuf, Error>, strict: bool, needs_it: &str) -> Result<Result<PathBuf, String>, Error> {
     match tool {
         Ok(path) => Ok(Ok(path)),
-        Err(error) if strict => Err(Error::Missing(format!("the real clients cannot be had: {error}"))),
-        Err(error) => Ok(Err(format!("the tests against pylance and deltalake: {error}"))),
+        Err(error) if strict => Err(Error::Missing(format!("{needs_it}: {error}"))),
+        Err(error) => Ok(Err(format!("{needs_it}: {error}"))),
     }
 }
 
@@ -192,8 +198,8 @@ mod tests {
     #[test]
     fn a_missing_tool_fails_only_where_ci_says_so() {
         let missing = || Err(Error::Metadata("gone".to_owned()));
-        assert!(required(missing(), true).is_err());
-        assert!(required(missing(), false).unwrap().unwrap_err().contains("gone"));
+        assert!(required(missing(), true, "x").is_err());
+        assert!(required(missing(), false, "x").unwrap().unwrap_err().contains("gone"));
         assert!(is_strict(Some("true")) && is_strict(Some("1")));
         assert!(!is_strict(None) && !is_strict(Some("")) && !is_strict(Some("false")));
     }

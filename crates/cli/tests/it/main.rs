@@ -5,6 +5,7 @@
 mod bench;
 mod common;
 mod demo;
+mod distributed;
 mod errors;
 mod explain;
 mod prepared;
