@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::args_columns::ColumnsArgs;
 use crate::args_refs::{BranchArgs, MigrateNamingArgs, TagArgs};
 use crate::args_upkeep::{CheckpointArgs, CleanLogArgs, CompactArgs, CompactLogArgs, RestoreArgs, VacuumArgs};
 use crate::error::CliError;
@@ -187,6 +188,8 @@ pub(crate) enum Command {
     Set(SetArgs),
     /// Remove table properties.
     Unset(UnsetArgs),
+    /// Add, drop, rename or widen columns.
+    Columns(ColumnsArgs),
     /// Commit a prepared transaction: a Lance .txn, or Delta actions in a .json.
     Commit(CommitArgs),
     /// Tell what became of a transaction after an unknown answer.
@@ -254,6 +257,9 @@ pub(crate) struct AppendArgs {
     /// .parquet, .csv (with a header), .jsonl, or - for JSON lines on standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
+    /// Add the columns that the files have and the table has not.
+    #[arg(long)]
+    pub(crate) merge_schema: bool,
     #[command(flatten)]
     pub(crate) committing: Committing,
 }
@@ -267,6 +273,12 @@ pub(crate) struct OverwriteArgs {
     /// Replace only the rows that this selects.
     #[arg(long = "where", value_name = "PREDICATE", allow_hyphen_values = true)]
     pub(crate) predicate: Option<String>,
+    /// Replace only the partitions that the new rows belong to.
+    #[arg(long, conflicts_with = "predicate")]
+    pub(crate) by_partition: bool,
+    /// Give the table the columns of the files.
+    #[arg(long, conflicts_with_all = ["predicate", "by_partition"])]
+    pub(crate) replace_schema: bool,
     #[command(flatten)]
     pub(crate) committing: Committing,
 }
@@ -398,6 +410,9 @@ pub(crate) struct ShowArgs {
     /// List the files, or fragments and indices, too.
     #[arg(long)]
     pub(crate) files: bool,
+    /// List the files that were taken out and are kept for old versions, too (Delta).
+    #[arg(long)]
+    pub(crate) tombstones: bool,
 }
 
 #[derive(Debug, Args)]
@@ -417,6 +432,9 @@ pub(crate) struct ScanArgs {
     /// Write the rows to a .csv, .jsonl or .parquet file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Add a column _version: the version that wrote each row.
+    #[arg(long)]
+    pub(crate) with_version: bool,
 }
 
 #[derive(Debug, Args)]

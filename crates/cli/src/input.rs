@@ -2,7 +2,7 @@
 
 use crate::error::CliError;
 use arrow_array::RecordBatch;
-use lakebed_data::{DataError, open_source};
+use lakebed_data::{DataError, open_source, source_columns};
 use lakebed_table::{Batches, TableError};
 use lakebed_transaction::Column;
 
@@ -45,4 +45,36 @@ impl Input {
         }
         Ok(Box::new(parts.into_iter().flatten()))
     }
+}
+
+/// The columns of all files together, in the order in which they occur. A file of texts says nothing of types, so its columns have
+/// those of the table where that has them.
+pub(crate) fn columns_of(files: &[String], known: &[Column]) -> Result<Vec<Column>, CliError> {
+    let mut columns: Vec<Column> = Vec::new();
+    for file in files {
+        if file == "-" {
+            return Err(CliError::usage(
+                "the columns of standard input cannot be known before its rows",
+                "put the rows into a file",
+            ));
+        }
+        let texts = file.to_ascii_lowercase().ends_with(".csv");
+        for mut column in source_columns(file)? {
+            let same = |other: &&Column| other.name.eq_ignore_ascii_case(&column.name);
+            if let Some(known) = known.iter().find(same).filter(|_| texts) {
+                column.column_type = known.column_type.clone();
+            }
+            match columns.iter().find(same) {
+                None => columns.push(column),
+                Some(other) if other.column_type == column.column_type => {}
+                Some(other) => {
+                    return Err(CliError::usage(
+                        format!("the files have two types for column {}", other.name),
+                        "write them one after the other",
+                    ));
+                }
+            }
+        }
+    }
+    Ok(columns)
 }

@@ -1,6 +1,7 @@
 //! The `lakebed` program: transactions on Lance and Delta tables from the command line.
 
 mod args;
+mod args_columns;
 mod args_refs;
 mod args_upkeep;
 mod audit;

@@ -6,7 +6,8 @@ use crate::{OpsError, Plan, SnapshotView};
 use arrow_array::RecordBatch;
 use lakebed_data::DataError;
 use lakebed_storage::Store;
-use lakebed_transaction::{Expr, ReadPredicate};
+use lakebed_transaction::{BinaryOp, Expr, ReadPredicate, Scalar};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Rows from wherever they come.
@@ -42,6 +43,8 @@ pub enum OverwriteScope {
     /// The rows that meet a predicate; the new rows must meet it too. The tree is bound to the table's columns; the text
     /// is its SQL, for the log.
     Where(Expr, String),
+    /// Every row of the partitions that new rows belong to.
+    Partitions,
 }
 
 /// Plans an overwrite.
@@ -75,15 +78,58 @@ pub async fn overwrite(
             plan.parameters.insert("predicate".to_owned(), text.clone());
             take_out(store, view, predicate, &mut plan, &mut writers).await?;
         }
+        OverwriteScope::Partitions => {
+            if view.partition_columns().is_empty() {
+                return Err(OpsError::Invalid {
+                    problem: "the table has no partitions".to_owned(),
+                    advice: "overwrite all of it, or the range that a predicate selects".to_owned(),
+                });
+            }
+            plan.parameters.insert("isDynamicPartitionOverwrite".to_owned(), "true".to_owned());
+            writers = Writers::appending(store, &layout, writing)?;
+        }
     }
     for batch in source {
         plan.rows_inserted += match scope {
-            OverwriteScope::Whole => writers.insert(&batch?).await?,
+            OverwriteScope::Whole | OverwriteScope::Partitions => writers.insert(&batch?).await?,
             OverwriteScope::Where(predicate, text) => writers.insert_within(&batch?, predicate, text).await?,
         };
     }
     writers.finish(store, &mut plan).await?;
+    if *scope == OverwriteScope::Partitions {
+        replace_partitions(view, &mut plan)?;
+    }
     Ok(plan)
+}
+
+/// Takes out the files of the partitions that new files belong to.
+fn replace_partitions(view: &dyn SnapshotView, plan: &mut Plan) -> Result<(), OpsError> {
+    let key = |partition: &[(Arc<str>, Scalar)]| format!("{partition:?}");
+    let written: BTreeMap<String, &[(Arc<str>, Scalar)]> =
+        plan.added.iter().map(|file| (key(&file.partition), file.partition.as_slice())).collect();
+    let equals = |(name, value): &(Arc<str>, Scalar)| {
+        Expr::column(name).binary(BinaryOp::NullSafeEqual, Expr::Literal(value.clone()))
+    };
+    let one = |partition: &&[(Arc<str>, Scalar)]| partition.iter().map(equals).reduce(Expr::and);
+    let mut any: Vec<Expr> = written.values().filter_map(one).collect();
+    // In pairs, so that the tree stays shallow however many partitions there are.
+    while any.len() > 1 {
+        let mut left = std::mem::take(&mut any).into_iter();
+        while let Some(one) = left.next() {
+            any.push(match left.next() {
+                Some(other) => one.binary(BinaryOp::Or, other),
+                None => one,
+            });
+        }
+    }
+    let files: Vec<_> = view.files()?.into_iter().filter(|file| written.contains_key(&key(&file.partition))).collect();
+    for file in files {
+        plan.rows_deleted += file.physical_rows.map_or(0, |rows| rows.saturating_sub(file.deleted.len()));
+        plan.read.push(file.id.clone());
+        plan.removed.push(file.id);
+    }
+    plan.predicates.extend(any.pop().map(|any| ReadPredicate { partition: vec![any], data: Vec::new() }));
+    Ok(())
 }
 
 /// Plans a DELETE: by deletion vectors where the table has them, else by rewriting the files that hold matching rows. `text` is

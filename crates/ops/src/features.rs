@@ -1,6 +1,7 @@
 //! Turning on the features that a table's properties ask for.
 
 use crate::OpsError;
+use crate::columns::{MAPPING_MODE, column_id_max};
 use crate::create::CONSTRAINT_PREFIX;
 use arrow_array::RecordBatch;
 use lakebed_data::{arrow_schema, filter_mask};
@@ -9,7 +10,6 @@ use lakebed_delta::schema::{ColumnMapping, DataType, StructType};
 use lakebed_delta::{FEATURE_PROPERTY_PREFIX, name_row_tracking_columns};
 use serde_json::Value;
 
-const MAPPING_MODE: &str = "delta.columnMapping.mode";
 const MAX_COLUMN_ID: &str = "delta.columnMapping.maxColumnId";
 const COLUMN_ID: &str = "delta.columnMapping.id";
 const PHYSICAL_NAME: &str = "delta.columnMapping.physicalName";
@@ -101,6 +101,15 @@ fn map_columns(before: Option<&Metadata>, metadata: &mut Metadata) -> Result<(),
     let mut next = 1;
     number(&mut schema, before.is_some(), &mut next);
     metadata.schema_string = schema.to_json();
+    metadata.configuration.set(MAX_COLUMN_ID, Some(&(next - 1).to_string()));
+    Ok(())
+}
+
+/// Gives new fields ids above all that the table ever had, and fresh names in files.
+pub(crate) fn number_new(fields: &mut StructType, metadata: &mut Metadata) -> Result<(), OpsError> {
+    let known = metadata.configuration.get(MAX_COLUMN_ID).and_then(|text| text.parse::<i64>().ok()).unwrap_or(0);
+    let mut next = known.max(column_id_max(&StructType::parse(&metadata.schema_string)?)) + 1;
+    number(fields, false, &mut next);
     metadata.configuration.set(MAX_COLUMN_ID, Some(&(next - 1).to_string()));
     Ok(())
 }

@@ -6,6 +6,7 @@
 
 mod append;
 mod changes;
+mod columns;
 mod compact;
 mod create;
 mod delete;
@@ -29,6 +30,7 @@ mod view;
 
 pub use append::{Batches, OverwriteScope, append, candidates, delete, overwrite};
 pub use changes::{Change, Changes};
+pub use columns::{ColumnChange, Evolved, change_columns, merged_schema, replaced_schema};
 pub use compact::{CompactSpec, Compaction, SORT_BYTES, TARGET_SIZE_BYTES, compact};
 pub use create::{TableDefinition, delta_definition};
 pub use error::OpsError;
@@ -38,7 +40,7 @@ pub use plan::{MarkedFile, NewFile, Plan};
 pub use restore::{Restored, restore};
 pub use scan::Scan;
 pub use statement::Writing;
-pub use tracking::{ROW_COMMIT_VERSION, ROW_ID};
+pub use tracking::{ROW_COMMIT_VERSION, ROW_ID, ROW_VERSION};
 pub use update::{SetColumn, update};
 pub use values::SqlEngine;
 pub use view::{Deleted, RowTracking, SnapshotView, TrackingColumns, ViewFile};

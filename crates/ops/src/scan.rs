@@ -4,14 +4,15 @@ use crate::OpsError;
 use crate::delete::matching_files;
 use crate::elsewhere::locate;
 use crate::names::with_column;
-use crate::tracking::{Tracking, fill};
+use crate::tracking::{Tracking, fill, with_versions};
 use crate::view::{Deleted, SnapshotView, ViewFile};
 use arrow_array::RecordBatch;
 use lakebed_data::{ParquetRows, ReadOptions, read_parquet};
 use lakebed_delta::action::DeletionVector;
 use lakebed_delta::deletion_vector::{VectorPlace, decode, decode_framed, place};
 use lakebed_storage::Store;
-use lakebed_transaction::{Column, Expr, RowSet};
+use lakebed_transaction::{Column, Expr, RowSet, UnitId};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The rows of a version, file by file, batch by batch. Memory holds one batch and what its file's decoder needs.
@@ -22,6 +23,7 @@ pub struct Scan {
     columns: Vec<Column>,
     predicate: Option<Expr>,
     tracking: Option<Tracking>,
+    versions: Option<HashMap<UnitId, Option<i64>>>,
     open: Option<(ParquetRows, ViewFile)>,
     left: Option<usize>,
 }
@@ -47,6 +49,7 @@ impl Scan {
             columns: view.columns(),
             predicate,
             tracking: None,
+            versions: None,
             open: None,
             left: limit,
         })
@@ -87,6 +90,14 @@ impl Scan {
         Ok(self)
     }
 
+    /// The scan with one column more at the very end, [`ROW_VERSION`](crate::ROW_VERSION): the version that wrote each row, which is
+    /// that of its file where the table does not keep one for each row.
+    #[must_use]
+    pub fn with_versions(mut self, versions: HashMap<UnitId, Option<i64>>) -> Self {
+        self.versions = Some(versions);
+        self
+    }
+
     /// The next rows; `None` at the end.
     ///
     /// # Errors
@@ -103,6 +114,10 @@ impl Scan {
             let Some(read) = rows.next().await? else { continue };
             self.open = Some((rows, file.clone()));
             let batch = if self.tracking.is_some() { fill(&read, &file)? } else { read.batch };
+            let batch = match &self.versions {
+                Some(versions) => with_versions(&batch, versions.get(&file.id).copied().flatten())?,
+                None => batch,
+            };
             let take = self.left.map_or(batch.num_rows(), |left| left.min(batch.num_rows()));
             self.left = self.left.map(|left| left - take);
             return Ok(Some(batch.slice(0, take)));

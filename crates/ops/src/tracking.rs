@@ -1,10 +1,12 @@
 //! Ids and commit versions of rows, from the file where it keeps them, else from the file's entry in the log.
 
 use crate::OpsError;
+use crate::rows::widened;
 use crate::view::{RowTracking, TrackingColumns, ViewFile};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_schema::{DataType, Field};
 use lakebed_data::Rows;
 use lakebed_transaction::{Column, ColumnType};
 use std::sync::Arc;
@@ -13,6 +15,9 @@ use std::sync::Arc;
 pub const ROW_ID: &str = "_metadata.row_id";
 /// The name of the column that holds the version that last changed each row.
 pub const ROW_COMMIT_VERSION: &str = "_metadata.row_commit_version";
+
+/// The name of the column that holds the version that wrote each row, whether the table tracks rows or not.
+pub const ROW_VERSION: &str = "_version";
 
 /// Reads row ids and row commit versions along.
 #[derive(Debug)]
@@ -58,4 +63,12 @@ fn completed(kept: &ArrayRef, own: impl Fn(usize) -> Option<i64>) -> ArrayRef {
     let value = |at: usize| kept.filter(|kept| kept.is_valid(at)).map(|kept| kept.value(at)).or_else(|| own(at));
     let rows = kept.map_or(0, Array::len);
     Arc::new((0..rows).map(value).collect::<Int64Array>())
+}
+
+/// The rows with the version that wrote each: what row tracking says of it, else the version of its file.
+pub(crate) fn with_versions(batch: &RecordBatch, of_file: Option<i64>) -> Result<RecordBatch, OpsError> {
+    let own = batch.column_by_name(ROW_COMMIT_VERSION).and_then(|column| column.as_primitive_opt::<Int64Type>());
+    let value = |at: usize| own.filter(|own| own.is_valid(at)).map(|own| own.value(at)).or(of_file);
+    let versions: Int64Array = (0..batch.num_rows()).map(value).collect();
+    widened(batch, [Field::new(ROW_VERSION, DataType::Int64, true)], [Arc::new(versions)])
 }

@@ -40,7 +40,7 @@ impl Table {
             let spec = spec(request, &held)?;
             let writing = Writing::default().with_engine(commit.engine.clone());
             let plan = compact(self.store(), &held.snapshot, &spec, &writing).await?;
-            let mut report = self.commit_planned(&held, &plan, commit).await?;
+            let mut report = self.commit_evolved(&held, None, &plan, commit).await?;
             let mut again = 0;
             while matches!(report.outcome, Outcome::Conflict(_)) && again < commit.rebases_max {
                 again += 1;
@@ -49,7 +49,7 @@ impl Table {
                 if !stands(&plan, &held, &newest) {
                     break;
                 }
-                report = self.commit_planned(&newest, &plan, commit).await?;
+                report = self.commit_evolved(&newest, None, &plan, commit).await?;
             }
             self.discard_lost(&mut report, &plan).await;
             if let Some(report) = self.planned_again(report, plannings, commit).await? {

@@ -10,7 +10,7 @@ use lakebed_delta::{DeltaFormat, Pending, Transaction, Vouched};
 use lakebed_naming::Version;
 use lakebed_ops::delta::{Statement, set_properties, statement};
 use lakebed_ops::{
-    Batches, MergeSpec, OverwriteScope, Plan, SetColumn, Writing, append, delete, merge, overwrite, update,
+    Batches, Evolved, MergeSpec, OverwriteScope, Plan, SetColumn, Writing, append, delete, merge, overwrite, update,
 };
 use lakebed_transaction::{Expr, Outcome, TransactionId, Verdict};
 use serde_json::{Map, Value};
@@ -49,6 +49,7 @@ impl Table {
             let scope = match scope {
                 Scope::Whole => OverwriteScope::Whole,
                 Scope::Where(text) => OverwriteScope::Where(bound(text, &held)?, text.clone()),
+                Scope::Partitions => OverwriteScope::Partitions,
             };
             let plan = overwrite(self.store(), &*held.snapshot, source()?, &scope, &writing(commit)).await?;
             let report = self.commit_plan(&held, plan, commit).await?;
@@ -190,7 +191,7 @@ impl Table {
         plan: Plan,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
-        let mut report = self.commit_planned(held, &plan, commit).await?;
+        let mut report = self.commit_evolved(held, None, &plan, commit).await?;
         self.discard_lost(&mut report, &plan).await;
         Ok(report)
     }
@@ -209,10 +210,12 @@ impl Table {
         report.metrics.insert("objects_discarded".to_owned(), removed);
     }
 
-    /// Commits a plan; its files stay whatever comes of it.
-    pub(crate) async fn commit_planned(
+    /// Commits a plan, with the columns that it was made for where they are others than those of `held`. Its files stay whatever
+    /// comes of it.
+    pub(crate) async fn commit_evolved(
         &mut self,
         held: &DeltaVersion,
+        evolved: Option<&Evolved>,
         plan: &Plan,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
@@ -225,18 +228,22 @@ impl Table {
             ("rows_updated".to_owned(), plan.rows_updated),
             ("deletion_vectors_added".to_owned(), plan.marked.len() as u64),
         ]);
-        if plan.is_empty() {
+        if plan.is_empty() && evolved.is_none() {
             let outcome = Outcome::Nothing { version: held.snapshot.version() };
             let mut report = Report::of(outcome, TransactionId::new(fresh_id().to_string()));
             report.metrics = counts;
             return Ok(report);
         }
         let now_ms = i64::try_from(self.place.clock.now_ms()).unwrap_or(i64::MAX);
-        let statement = statement(&held.snapshot, plan, now_ms)?;
+        let view = evolved.map_or(&*held.snapshot, |evolved| &evolved.snapshot);
+        let mut statement = statement(view, plan, now_ms)?;
+        if let Some(evolved) = evolved {
+            statement.actions.splice(0..0, evolved.actions.iter().cloned());
+        }
         self.commit_statement(held, statement, counts, commit).await
     }
 
-    async fn commit_statement(
+    pub(crate) async fn commit_statement(
         &mut self,
         held: &DeltaVersion,
         statement: Statement,
@@ -318,6 +325,8 @@ pub enum Scope {
     Whole,
     /// The rows that meet a predicate (SQL text); the new rows must meet it too.
     Where(String),
+    /// Every row of the partitions that new rows belong to.
+    Partitions,
 }
 
 fn writing(commit: &CommitOptions) -> Writing {

@@ -1,5 +1,6 @@
 //! The versions of a table, newest first.
 
+use crate::file_versions::changes_data;
 use crate::load::{self, list_all};
 use crate::snapshot::{DeltaVersion, Snapshot};
 use crate::summary::HistoryEntry;
@@ -71,18 +72,7 @@ impl Table {
 }
 
 fn delta_entry(version: Version, time_ms: i64, actions: &[Action], info: Option<&CommitInfo>) -> HistoryEntry {
-    let data_change = actions.iter().any(|action| match action {
-        Action::Add(add) => add.data_change,
-        Action::Remove(remove) => remove.data_change,
-        Action::Cdc(_)
-        | Action::Metadata(_)
-        | Action::Protocol(_)
-        | Action::Txn(_)
-        | Action::Domain(_)
-        | Action::CommitInfo(_)
-        | Action::CheckpointMetadata(_)
-        | Action::Sidecar(_) => false,
-    });
+    let data_change = changes_data(actions);
     let metrics = info.and_then(|info| info.0.get("operationMetrics")).and_then(|metrics| metrics.as_object());
     HistoryEntry {
         version,

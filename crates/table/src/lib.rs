@@ -27,6 +27,8 @@ mod create;
 mod delta_rows;
 mod detached;
 mod error;
+mod evolve;
+mod file_versions;
 mod hint;
 mod history;
 mod lance_cleanup;
@@ -57,9 +59,12 @@ pub use compact::CompactRequest;
 pub use create::NewTable;
 pub use delta_rows::Scope;
 pub use error::TableError;
+pub use evolve::Evolution;
+pub use file_versions::FileVersions;
 pub use lakebed_delta::{LogTail, Ratified};
 pub use lakebed_ops::{
-    Batches, Change, Compaction, Matched, MergeSpec, NotMatched, ROW_COMMIT_VERSION, ROW_ID, SqlEngine,
+    Batches, Change, ColumnChange, Compaction, Matched, MergeSpec, NotMatched, ROW_COMMIT_VERSION, ROW_ID, ROW_VERSION,
+    SqlEngine,
 };
 pub use options::{CommitOptions, OpenOptions, TableFormat, VersionSpec};
 pub use prepared::{Prepared, PreparedDelta, parse_prepared_delta};
@@ -67,6 +72,6 @@ pub use refs::{Branch, Tag};
 pub use report::Report;
 pub use scan::{ScanRequest, Scanned};
 pub use snapshot::{DeltaVersion, LanceVersion, Snapshot};
-pub use summary::{FileSummary, FragmentSummary, HistoryEntry, IndexSummary, ProtocolSummary, Summary};
+pub use summary::{FileSummary, FragmentSummary, HistoryEntry, IndexSummary, ProtocolSummary, Summary, Tombstone};
 pub use table::Table;
 pub use upkeep::{LogCompaction, LogRemoval, Vacuumed};

@@ -4,6 +4,7 @@ use crate::delta_rows::bound;
 use crate::snapshot::Snapshot;
 use crate::{Table, TableError};
 use arrow_array::RecordBatch;
+use lakebed_naming::Version;
 use lakebed_ops::Scan;
 use std::sync::Arc;
 
@@ -29,6 +30,32 @@ pub struct Scanned {
 }
 
 impl Table {
+    /// Reads rows of a version, and behind all other columns the version that wrote each, as [`ROW_VERSION`](crate::ROW_VERSION).
+    ///
+    /// # Errors
+    /// As [`Table::scan`]; the log cannot be read.
+    pub async fn scan_with_versions(&self, snapshot: &Snapshot, request: &ScanRequest) -> Result<Scanned, TableError> {
+        let tracked = match snapshot {
+            Snapshot::Delta(held) => {
+                held.snapshot.protocol().supports("rowTracking")
+                    && held.snapshot.metadata().flag("delta.enableRowTracking")
+            }
+            Snapshot::Lance(_) => false,
+        };
+        let inner = ScanRequest { with_row_tracking: request.with_row_tracking || tracked, ..request.clone() };
+        let Scanned { scan, projection } = self.scan(snapshot, &inner)?;
+        let versions = self.file_versions(snapshot).await?;
+        let number = |version: Version| i64::try_from(version.get()).ok();
+        let versions = versions.into_iter().map(|(id, known)| (id, known.added.and_then(number))).collect();
+        let last = scan.width() + if inner.with_row_tracking { 2 } else { 0 };
+        let mut shown = projection.unwrap_or_else(|| (0..last).collect());
+        if !request.with_row_tracking {
+            shown.retain(|at| *at < scan.width());
+        }
+        shown.push(last);
+        Ok(Scanned { scan: scan.with_versions(versions), projection: Some(shown) })
+    }
+
     /// Reads rows of a version.
     ///
     /// # Errors

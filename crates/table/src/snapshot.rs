@@ -1,6 +1,6 @@
 //! One version, loaded, whichever the format.
 
-use crate::summary::{FileSummary, FragmentSummary, IndexSummary, ProtocolSummary, Summary};
+use crate::summary::{FileSummary, FragmentSummary, IndexSummary, ProtocolSummary, Summary, Tombstone};
 use crate::{TableError, TableFormat};
 use lakebed_naming::Version;
 use lakebed_naming::lance::Scheme;
@@ -99,6 +99,21 @@ impl Snapshot {
             .collect();
         files.sort_by(|a, b| a.path.cmp(&b.path));
         files
+    }
+
+    /// The files that were taken out and are kept for old versions, in the order of their paths (Delta).
+    #[must_use]
+    pub fn tombstones(&self) -> Vec<Tombstone> {
+        let Self::Delta(delta) = self else { return Vec::new() };
+        let tombstone = |remove: &Arc<lakebed_delta::action::Remove>| Tombstone {
+            path: remove.path.to_string(),
+            size_bytes: remove.size.and_then(|size| u64::try_from(size).ok()),
+            deleted_ms: remove.deletion_timestamp,
+            data_change: remove.data_change,
+        };
+        let mut tombstones: Vec<_> = delta.snapshot.tombstones().map(tombstone).collect();
+        tombstones.sort_by(|a, b| a.path.cmp(&b.path));
+        tombstones
     }
 
     /// The fragments of a Lance version, in the order of the manifest; none for Delta.

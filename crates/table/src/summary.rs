@@ -80,6 +80,19 @@ pub struct FileSummary {
     pub deleted_rows: u64,
 }
 
+/// A file that was taken out of a Delta table and is kept for old versions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tombstone {
+    /// The path as the log spells it.
+    pub path: String,
+    /// Its size, where the log says it.
+    pub size_bytes: Option<u64>,
+    /// When it was taken out, in milliseconds since 1970.
+    pub deleted_ms: Option<i64>,
+    /// Whether rows left the table with it.
+    pub data_change: bool,
+}
+
 /// One fragment of a Lance version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FragmentSummary {

@@ -4,6 +4,7 @@ mod append;
 mod bench;
 mod branches;
 mod changes;
+mod columns;
 mod commit;
 mod compact;
 mod create;
@@ -45,6 +46,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, CliError> {
         Command::Merge(args) => merge::run(args, global).await,
         Command::Truncate(args) => delete::truncate(args, global).await,
         Command::Compact(args) => compact::run(args, global).await,
+        Command::Columns(args) => columns::run(args, global).await,
         Command::Set(args) => properties::set(args, global).await,
         Command::Unset(args) => properties::unset(args, global).await,
         Command::Commit(args) => commit::run(args, global).await,

@@ -6,8 +6,8 @@ use crate::exit::Exit;
 use crate::rows::{self, JsonArray};
 use crate::{commands, output, predicate};
 use lakebed_data::{Output, OutputKind};
-use lakebed_table::{ScanRequest, Scanned};
-use lakebed_transaction::Column;
+use lakebed_table::{ROW_VERSION, ScanRequest, Scanned};
+use lakebed_transaction::{Column, ColumnType};
 use serde_json::json;
 use std::fs::File;
 use std::io::BufWriter;
@@ -18,10 +18,21 @@ pub(crate) async fn run(args: ScanArgs, global: &Global) -> Result<Exit, CliErro
     let output = args.output.as_deref().map(output_kind).transpose()?;
     let table = commands::open(&args.table, global).await?;
     let snapshot = commands::at(&table, &args.version).await?;
-    let columns = selected(snapshot.summary()?.columns, args.select.as_deref())?;
+    let mut columns = selected(snapshot.summary()?.columns, args.select.as_deref())?;
     let request =
         ScanRequest { predicate: args.predicate, columns: args.select, limit: args.limit, ..ScanRequest::default() };
-    let scanned = table.scan(&snapshot, &request)?;
+    let scanned = if args.with_version {
+        if columns.iter().any(|column| column.name.eq_ignore_ascii_case(ROW_VERSION)) {
+            return Err(CliError::usage(
+                format!("the table has a column {ROW_VERSION} of its own"),
+                "leave out --with-version, or select other columns",
+            ));
+        }
+        columns.push(Column::new(ROW_VERSION, ColumnType::Long, true));
+        table.scan_with_versions(&snapshot, &request).await?
+    } else {
+        table.scan(&snapshot, &request)?
+    };
     match output {
         Some(target) => to_file(scanned, target, &columns, global).await?,
         None if global.json => to_json(scanned).await?,

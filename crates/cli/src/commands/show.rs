@@ -6,8 +6,11 @@ use crate::commands::{self, tags};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
-use lakebed_table::{ProtocolSummary, Snapshot, Summary, TableFormat};
+use lakebed_naming::Version;
+use lakebed_table::{FileVersions, ProtocolSummary, Snapshot, Summary, TableFormat};
+use lakebed_transaction::UnitId;
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 
 pub(crate) async fn run(args: ShowArgs, global: &Global) -> Result<Exit, CliError> {
     let table = commands::open(&args.table, global).await?;
@@ -18,8 +21,11 @@ pub(crate) async fn run(args: ShowArgs, global: &Global) -> Result<Exit, CliErro
     let summary = snapshot.summary()?;
     if global.json {
         let mut document = document(&summary);
+        if args.tombstones {
+            document.insert("tombstones".to_owned(), tombstones_json(&snapshot));
+        }
         if args.files {
-            document.extend(files_json(&snapshot));
+            document.extend(files_json(&snapshot, &table.file_versions(&snapshot).await?));
             if snapshot.format() == TableFormat::Lance {
                 document.insert("tags".to_owned(), Value::Array(tags::list(&table).await?));
             }
@@ -29,6 +35,9 @@ pub(crate) async fn run(args: ShowArgs, global: &Global) -> Result<Exit, CliErro
         output::text(&text(&summary))?;
         if args.files {
             output::text(&files_text(&snapshot))?;
+        }
+        if args.tombstones {
+            output::text(&tombstones_text(&snapshot))?;
         }
     }
     Ok(Exit::Done)
@@ -85,17 +94,20 @@ fn stored_type(text: &str) -> Value {
     Value::String(text.to_owned())
 }
 
-fn files_json(snapshot: &Snapshot) -> Map<String, Value> {
+fn files_json(snapshot: &Snapshot, versions: &HashMap<UnitId, FileVersions>) -> Map<String, Value> {
     let mut out = Map::new();
     match snapshot.format() {
         TableFormat::Delta => {
             let files = snapshot.files().into_iter().map(|file| {
+                let known = versions.get(&UnitId::file(&file.path)).copied().unwrap_or_default();
                 json!({
                     "path": file.path,
                     "size_bytes": file.size_bytes,
                     "num_rows": file.num_rows,
                     "partition_values": file.partition_values,
                     "deleted_rows": file.deleted_rows,
+                    "added_version": known.added.map(Version::get),
+                    "time_version": known.time.map(Version::get),
                 })
             });
             out.insert("files".to_owned(), files.collect());
@@ -123,6 +135,25 @@ fn files_json(snapshot: &Snapshot) -> Map<String, Value> {
         }
     }
     out
+}
+
+fn tombstones_json(snapshot: &Snapshot) -> Value {
+    let tombstones = snapshot.tombstones().into_iter().map(|tombstone| {
+        json!({
+            "path": tombstone.path,
+            "size_bytes": tombstone.size_bytes,
+            "deleted_ms": tombstone.deleted_ms,
+            "data_change": tombstone.data_change,
+        })
+    });
+    tombstones.collect()
+}
+
+fn tombstones_text(snapshot: &Snapshot) -> String {
+    let rows = snapshot.tombstones().into_iter().map(|tombstone| {
+        [tombstone.path, output::or_dash(tombstone.deleted_ms.map(clock::utc)), output::or_dash(tombstone.size_bytes)]
+    });
+    output::table(["file taken out", "at", "bytes"], rows)
 }
 
 fn text(summary: &Summary) -> String {

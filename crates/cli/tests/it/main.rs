@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, like the tests")]
 
 mod bench;
+mod columns;
 mod common;
 mod demo;
 mod distributed;

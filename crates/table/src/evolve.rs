@@ -1,0 +1,111 @@
+//! Columns that change: by themselves, or along with rows that have others.
+
+use crate::snapshot::DeltaVersion;
+use crate::{CommitOptions, Report, Table, TableError};
+use lakebed_ops::{
+    Batches, ColumnChange, Evolved, OpsError, OverwriteScope, Writing, append, change_columns, merged_schema,
+    overwrite, replaced_schema,
+};
+use lakebed_transaction::Column;
+use std::collections::BTreeMap;
+
+/// How rows and columns of a table meet that do not fit each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evolution {
+    /// Columns that the rows have and the table has not come to the table.
+    Merge,
+    /// The table gets the columns of the rows.
+    Replace,
+}
+
+impl Evolution {
+    fn of(self, held: &DeltaVersion, columns: &[Column]) -> Result<Option<Evolved>, OpsError> {
+        match self {
+            Self::Merge => merged_schema(&held.snapshot, columns),
+            Self::Replace => replaced_schema(&held.snapshot, columns),
+        }
+    }
+}
+
+impl Table {
+    /// Changes columns. `upgrade` turns on what that needs of the table: column mapping to drop or rename, type widening to
+    /// widen.
+    ///
+    /// # Errors
+    /// The change does not fit the table, or the store cannot be asked. Nothing was committed.
+    pub async fn change_columns(
+        &mut self,
+        change: &ColumnChange,
+        upgrade: bool,
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        let held = self.delta_for("columns")?;
+        let statement = change_columns(&held.snapshot, change, upgrade)?;
+        self.commit_statement(&held, statement, BTreeMap::new(), commit).await
+    }
+
+    /// The columns that rows are to be brought to when the table follows those of `columns`.
+    ///
+    /// # Errors
+    /// They do not fit the table.
+    pub fn evolved_columns(&self, evolution: Evolution, columns: &[Column]) -> Result<Vec<Column>, TableError> {
+        let held = self.delta_for("a change of columns along with rows")?;
+        let evolved = evolution.of(&held, columns)?;
+        Ok(evolved.map_or_else(|| held.snapshot.schema().columns(), |evolved| evolved.snapshot.schema().columns()))
+    }
+
+    /// Appends rows, and in the same commit adds the columns of `columns` that the table does not have. `source` gives rows
+    /// that fit [`Table::evolved_columns`].
+    ///
+    /// # Errors
+    /// As [`Table::append`].
+    pub async fn append_merging(
+        &mut self,
+        mut source: impl FnMut() -> Result<Batches, TableError>,
+        columns: &[Column],
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        let mut plannings = 0;
+        loop {
+            plannings += 1;
+            let held = self.delta_for("append")?;
+            let evolved = Evolution::Merge.of(&held, columns)?;
+            let view = evolved.as_ref().map_or(&*held.snapshot, |evolved| &evolved.snapshot);
+            let writing = Writing::default().with_engine(commit.engine.clone());
+            let mut plan = append(self.store(), view, source()?, &writing).await?;
+            plan.parameters.insert("canMergeSchema".to_owned(), "true".to_owned());
+            let mut report = self.commit_evolved(&held, evolved.as_ref(), &plan, commit).await?;
+            self.discard_lost(&mut report, &plan).await;
+            if let Some(report) = self.planned_again(report, plannings, commit).await? {
+                return Ok(report);
+            }
+        }
+    }
+
+    /// Replaces all rows, and in the same commit the columns by `columns`.
+    ///
+    /// # Errors
+    /// As [`Table::overwrite`].
+    pub async fn overwrite_replacing(
+        &mut self,
+        mut source: impl FnMut() -> Result<Batches, TableError>,
+        columns: &[Column],
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        let mut plannings = 0;
+        loop {
+            plannings += 1;
+            let held = self.delta_for("overwrite")?;
+            let evolved = Evolution::Replace.of(&held, columns)?;
+            let view = evolved.as_ref().map_or(&*held.snapshot, |evolved| &evolved.snapshot);
+            let writing = Writing::default().with_engine(commit.engine.clone());
+            let mut plan = overwrite(self.store(), view, source()?, &OverwriteScope::Whole, &writing).await?;
+            plan.parameters.insert("canOverwriteSchema".to_owned(), "true".to_owned());
+            let mut report = self.commit_evolved(&held, evolved.as_ref(), &plan, commit).await?;
+            self.discard_lost(&mut report, &plan).await;
+            if let Some(report) = self.planned_again(report, plannings, commit).await? {
+                return Ok(report);
+            }
+        }
+    }
+}
