@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::args_columns::ColumnsArgs;
+use crate::args_health::{CompletionsArgs, DiffArgs, ManArgs, StatsArgs, VerifyArgs};
 use crate::args_refs::{BranchArgs, MigrateNamingArgs, TagArgs};
 use crate::args_upkeep::{CheckpointArgs, CleanLogArgs, CompactArgs, CompactLogArgs, RestoreArgs, VacuumArgs};
 use crate::error::CliError;
@@ -222,6 +223,16 @@ pub(crate) enum Command {
     CleanLog(CleanLogArgs),
     /// Give the manifests of a Lance table names that sort newest first; other writers must rest meanwhile.
     MigrateNaming(MigrateNamingArgs),
+    /// Check that a table is what its log says: files, checkpoints, checksums, ids, times; what is wrong and what it would take.
+    Verify(VerifyArgs),
+    /// Tell how a table fares: commits, races, files, and what to do about it.
+    Stats(StatsArgs),
+    /// Tell what differs between two versions.
+    Diff(DiffArgs),
+    /// Print completions for a shell.
+    Completions(CompletionsArgs),
+    /// Print the manual page, of the program or of one command.
+    Man(ManArgs),
     /// Measure the commit rate of several writers on a new table.
     Bench(BenchArgs),
     /// Race writers on one table of each format on local disk, explain the conflicts, and audit the result.

@@ -2,6 +2,7 @@
 
 mod args;
 mod args_columns;
+mod args_health;
 mod args_refs;
 mod args_upkeep;
 mod audit;

@@ -1,6 +1,7 @@
 //! The versions of a table, newest first.
 
 use crate::file_versions::changes_data;
+use crate::load::delta::log_listing;
 use crate::load::{self, list_all};
 use crate::snapshot::{DeltaVersion, Snapshot};
 use crate::summary::HistoryEntry;
@@ -9,7 +10,7 @@ use crate::{Table, TableError};
 use lakebed_delta::action::{Action, CommitInfo, parse_actions};
 use lakebed_lance::VersionHead;
 use lakebed_naming::Version;
-use lakebed_naming::delta::{LOG_FOLDER, commit_path};
+use lakebed_naming::delta::{LOG_FOLDER, LogListing, commit_path};
 use lakebed_naming::lance::VERSIONS_FOLDER;
 use lakebed_transaction::LanceKind;
 use std::collections::BTreeMap;
@@ -44,6 +45,11 @@ impl Table {
             history.push(delta_entry(version, time_ms, &actions, info));
         }
         Ok(history)
+    }
+
+    /// What the log offers (Delta).
+    pub(crate) async fn log_names(&self) -> Result<LogListing, TableError> {
+        Ok(log_listing(&list_all(&*self.place.store, LOG_FOLDER, None).await?))
     }
 
     /// The actions of a commit.

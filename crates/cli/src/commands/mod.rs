@@ -11,6 +11,7 @@ mod create;
 mod delete;
 mod demo;
 mod explain;
+mod health;
 mod history;
 mod merge;
 mod outcome;
@@ -19,6 +20,7 @@ mod properties;
 mod restore;
 mod rules;
 mod scan;
+mod shell;
 mod show;
 mod tags;
 mod update;
@@ -65,6 +67,11 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, CliError> {
         Command::Changes(args) => changes::run(args, global).await,
         Command::Rules(args) => rules::run(&args, global.json),
         Command::Explain(args) => explain::run(args, global.json).await,
+        Command::Verify(args) => health::verify(args, global).await,
+        Command::Stats(args) => health::stats(args, global).await,
+        Command::Diff(args) => health::diff(args, global).await,
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man(args) => shell::man(&args),
         Command::Bench(args) => bench::run(args, global).await,
         Command::Demo(args) => demo::run(args, global).await,
     }

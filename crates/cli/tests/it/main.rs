@@ -9,6 +9,7 @@ mod demo;
 mod distributed;
 mod errors;
 mod explain;
+mod health;
 mod prepared;
 mod readme;
 mod rebased;

@@ -43,6 +43,13 @@ const REMOVED_AT_ONCE: usize = 1_000;
 /// The folders in which files go; others hold what only newer clients understand.
 const FOLDERS: [&str; 4] = ["data", "_deletions", "_transactions", "_indices"];
 
+/// The objects that a version names in its own table, relative to its root.
+pub(crate) fn named_objects(snapshot: &lakebed_lance::Snapshot) -> std::collections::BTreeSet<String> {
+    let mut named = named::Named::default();
+    named.take_in_own(snapshot);
+    named.into_objects()
+}
+
 impl Table {
     /// Removes the versions of a Lance table that are older than the retention, and files that no version names any more. With
     /// `dry_run` it only says which. A retention shorter than an hour is refused unless `allow_shorter`, and even then no version

@@ -19,6 +19,12 @@ impl Named {
         self.take_in_where(snapshot, |_| true);
     }
 
+    /// As [`Named::take_in`], without what stands in other places.
+    pub(super) fn take_in_own(&mut self, snapshot: &Snapshot) {
+        self.objects.extend(snapshot.transaction_file().map(|name| name.to_string()));
+        self.take_in_where(snapshot, |base| base.is_none());
+    }
+
     /// What a version of another line of versions names outside of itself. Whether it lies in this table is not looked at: what is
     /// named anywhere stays.
     pub(super) fn take_in_borrowed(&mut self, snapshot: &Snapshot) {
@@ -41,6 +47,11 @@ impl Named {
             let bytes = index.uuid.as_ref().and_then(|uuid| <[u8; 16]>::try_from(uuid.uuid.as_ref()).ok());
             self.indices.extend(bytes.map(Uuid::from_bytes));
         }
+    }
+
+    /// The objects themselves; of indices nothing is listed.
+    pub(super) fn into_objects(self) -> BTreeSet<String> {
+        self.objects
     }
 
     pub(super) fn extend(&mut self, more: Self) {

@@ -74,6 +74,29 @@ pub(crate) async fn newer(
     Ok(Some(DeltaVersion { snapshot, commit_modified_ms: Some(modified_ms), by_file_time: false }))
 }
 
+/// One version from some of the objects of a listing: those that `wanted` takes, by their names relative to the table's root.
+pub(crate) async fn load_from(
+    store: &dyn Store,
+    listed: &[Listed],
+    wanted: impl Fn(&str) -> bool,
+    at: Version,
+) -> Result<Snapshot, TableError> {
+    let some = listed.iter().filter(|entry| entry.name.starts_with(LOG_FOLDER) && wanted(&entry.name));
+    let some: Vec<Listed> = some.cloned().collect();
+    let mut load = Load::new(names(&some), true, Some(at));
+    loop {
+        match load.step().map_err(|source| delta_error(store, source))? {
+            LoadStep::Needs(needed) => {
+                for (name, bytes) in read_all(store, needed).await? {
+                    load.feed(name, bytes);
+                }
+            }
+            LoadStep::Relist => load.relist(names(&some)),
+            LoadStep::Done(snapshot) => return Ok(*snapshot),
+        }
+    }
+}
+
 /// The snapshot of a table's first version, from its entry alone.
 pub(crate) fn first(version: Version, entry: &Bytes) -> Result<Snapshot, DeltaError> {
     let name = commit_path(version);

@@ -21,9 +21,9 @@ use lakebed_transaction::{Column, ColumnType, Outcome};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) const VECTORS: (&str, &str) = ("delta.enableDeletionVectors", "true");
+pub(crate) const VECTORS: (&str, &str) = ("delta.enableDeletionVectors", "true");
 
-pub(super) fn columns() -> Vec<Column> {
+pub(crate) fn columns() -> Vec<Column> {
     vec![
         Column::new("id", ColumnType::Long, false),
         Column::new("p", ColumnType::String, true),
@@ -31,7 +31,7 @@ pub(super) fn columns() -> Vec<Column> {
     ]
 }
 
-pub(super) async fn table(partitioned: bool, properties: &[(&str, &str)]) -> (Arc<dyn Store>, Table) {
+pub(crate) async fn table(partitioned: bool, properties: &[(&str, &str)]) -> (Arc<dyn Store>, Table) {
     let store = place(TableFormat::Delta);
     let properties = properties.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let mut definition = NewTable::new(TableFormat::Delta, columns()).with_properties(properties);
@@ -42,7 +42,7 @@ pub(super) async fn table(partitioned: bool, properties: &[(&str, &str)]) -> (Ar
     (store, table)
 }
 
-pub(super) fn batch(rows: impl IntoIterator<Item = (i64, &'static str, i64)>) -> RecordBatch {
+pub(crate) fn batch(rows: impl IntoIterator<Item = (i64, &'static str, i64)>) -> RecordBatch {
     let rows: Vec<_> = rows.into_iter().collect();
     let schema = Schema::new(vec![
         Field::new("id", DataType::Int64, false),
@@ -60,16 +60,16 @@ pub(super) fn batch(rows: impl IntoIterator<Item = (i64, &'static str, i64)>) ->
     .unwrap()
 }
 
-pub(super) async fn append(table: &mut Table, rows: RecordBatch) {
+pub(crate) async fn append(table: &mut Table, rows: RecordBatch) {
     committed(&table.append(source(rows), &CommitOptions::default()).await.unwrap());
 }
 
-pub(super) fn of(compaction: Compaction) -> CompactRequest {
+pub(crate) fn of(compaction: Compaction) -> CompactRequest {
     CompactRequest { compaction, ..CompactRequest::default() }
 }
 
 /// The rows of a version by id, with their row ids and row commit versions where the table tracks them.
-pub(super) async fn rows(table: &Table) -> BTreeMap<i64, (String, i64, Option<(i64, i64)>)> {
+pub(crate) async fn rows(table: &Table) -> BTreeMap<i64, (String, i64, Option<(i64, i64)>)> {
     let Snapshot::Delta(held) = table.snapshot() else { panic!("not Delta") };
     let with_row_tracking = held.snapshot.protocol().supports("rowTracking");
     let request = ScanRequest { with_row_tracking, ..ScanRequest::default() };
@@ -88,7 +88,7 @@ pub(super) async fn rows(table: &Table) -> BTreeMap<i64, (String, i64, Option<(i
     found
 }
 
-pub(super) fn files(table: &Table) -> Vec<Arc<Add>> {
+pub(crate) fn files(table: &Table) -> Vec<Arc<Add>> {
     let Snapshot::Delta(held) = table.snapshot() else { panic!("not Delta") };
     let mut files: Vec<_> = held.snapshot.files().cloned().collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -96,14 +96,14 @@ pub(super) fn files(table: &Table) -> Vec<Arc<Add>> {
 }
 
 /// Every physical row of a file, deleted ones included, by the Parquet reader alone.
-pub(super) async fn physical(store: &Arc<dyn Store>, add: &Add) -> Vec<i64> {
+pub(crate) async fn physical(store: &Arc<dyn Store>, add: &Add) -> Vec<i64> {
     let DataPath::Relative(object) = DataPath::decode(&add.path).unwrap() else { panic!("{}", add.path) };
     let wanted = [Column::new("id", ColumnType::Long, false)];
     let read = read_parquet(store, &object, ReadOptions::new(&wanted)).await.unwrap().collect().await.unwrap();
     read.iter().flat_map(|rows| rows.batch.column(0).as_primitive::<Int64Type>().values().to_vec()).collect()
 }
 
-pub(super) async fn actions(store: &Arc<dyn Store>, version: u64) -> Vec<Action> {
+pub(crate) async fn actions(store: &Arc<dyn Store>, version: u64) -> Vec<Action> {
     let bytes = store.get(&commit_path(Version::new(version))).await.unwrap().unwrap();
     parse_actions("a commit", &bytes).unwrap()
 }

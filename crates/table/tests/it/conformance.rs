@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The folder with tables of real clients, or `None` (after saying so) where it is absent.
-fn folder(part: &str) -> Option<PathBuf> {
+pub(crate) fn folder(part: &str) -> Option<PathBuf> {
     let root = std::env::var_os("LAKEBED_CONFORMANCE")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance"), PathBuf::from)
         .join(part);
@@ -31,7 +31,7 @@ fn rows_of(file: &Path) -> Vec<Vec<String>> {
 }
 
 /// Opens a table on local disk, where small files are read at once.
-async fn open(root: &Path) -> Result<Table, lakebed_table::TableError> {
+pub(crate) async fn open(root: &Path) -> Result<Table, lakebed_table::TableError> {
     let options = OpenOptions {
         isolated: true,
         store: StoreOptions::new().durability(Durability::None),

@@ -35,3 +35,4 @@ mod support;
 mod time_travel;
 mod upkeep;
 mod vacuum;
+mod verify;
