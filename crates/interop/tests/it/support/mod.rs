@@ -4,9 +4,11 @@ pub(crate) mod delta;
 pub(crate) mod lance;
 mod python;
 mod random;
+mod worker;
 
 pub(crate) use python::{Python, Running};
 pub(crate) use random::Random;
+pub(crate) use worker::Worker;
 
 use lakebed_storage::{Durability, StoreOptions};
 use lakebed_table::{CommitOptions, OpenOptions, Report, Table};

@@ -50,6 +50,13 @@ impl Python {
         Running { script: script.to_owned(), child, output, errors }
     }
 
+    /// Starts a script that is talked to; what it says on standard error goes to a file.
+    pub(super) fn talking(&self, script: &str, errors: &tempfile::NamedTempFile) -> Child {
+        let mut command = Command::new(&self.program);
+        command.arg(self.scripts.join(script)).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(File::create(errors.path()).unwrap()).spawn().unwrap()
+    }
+
     /// Runs a script to its end and gives its document; a script that fails fails the test.
     pub(crate) async fn run<S: AsRef<str>>(&self, script: &str, arguments: &[S]) -> Value {
         self.start(script, arguments).document().await

@@ -1,0 +1,64 @@
+//! Histories of two writers, us and deltalake, one step after the other, each step by either: after every step both read
+//! the same rows, which are those that a model of the statements says.
+//!
+//! A seed makes a history. The last of them run always; `LAKEBED_DIFFERENTIAL_SEEDS` names others, as `0..300` or `17`.
+
+mod history;
+mod predicate;
+mod step;
+
+use crate::support::{Python, Worker};
+use history::{History, Tally};
+use std::ops::Range;
+
+/// How many seeds there are.
+const SEEDS: u64 = 300;
+/// How many of them run where nobody names any.
+const ALWAYS: u64 = 20;
+/// Steps of each.
+const STEPS: u64 = 14;
+const VARIABLE: &str = "LAKEBED_DIFFERENTIAL_SEEDS";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_writers_in_turn_leave_the_same_rows() {
+    let Some(python) = Python::find() else { return };
+    let seeds = seeds(std::env::var(VARIABLE).ok().as_deref());
+    let folder = tempfile::tempdir().unwrap();
+    let mut worker = Worker::start(&python, "delta_worker.py");
+    let mut all = Tally::default();
+    println!("differential: {VARIABLE}={}..{}", seeds.start, seeds.end);
+    for seed in seeds.clone() {
+        let tally = History::begin(&mut worker, folder.path(), seed).await.run(STEPS).await;
+        let Tally { ours, theirs, versions, checkpoints } = tally;
+        println!(
+            "differential: seed {seed}: {ours} steps of ours, {theirs} of theirs, {versions} versions, {checkpoints} checkpoints"
+        );
+        all.ours += ours;
+        all.theirs += theirs;
+        all.versions += versions;
+        all.checkpoints += checkpoints;
+    }
+    let Tally { ours, theirs, versions, checkpoints } = all;
+    let count = seeds.end - seeds.start;
+    assert!(count < ALWAYS || (ours > 0 && theirs > 0 && checkpoints > 0), "{all:?}");
+    println!(
+        "differential: {count} seeds, {ours} steps of ours, {theirs} of deltalake, {versions} versions, \
+         {checkpoints} checkpoints, no difference"
+    );
+}
+
+/// The seeds that are asked for, or the last ones.
+fn seeds(asked: Option<&str>) -> Range<u64> {
+    let Some(text) = asked.map(str::trim).filter(|text| !text.is_empty()) else { return SEEDS - ALWAYS..SEEDS };
+    let number = |text: &str| text.parse::<u64>().unwrap_or_else(|_| panic!("{VARIABLE} is {text:?}, not A..B or A"));
+    match text.split_once("..") {
+        Some((start, end)) => number(start)..number(end),
+        None => number(text)..number(text) + 1,
+    }
+}
+
+#[test]
+fn seeds_are_the_last_ones_or_those_that_were_named() {
+    assert_eq!([seeds(None), seeds(Some(" "))], [280..300, 280..300]);
+    assert_eq!([seeds(Some("0..300")), seeds(Some("17"))], [0..300, 17..18]);
+}
