@@ -20,6 +20,9 @@ const CHANGE_COLUMNS: [&str; 3] = ["_change_type", "_commit_version", "_commit_t
 /// Completes metadata whose properties were just set: column ids and names, names of the columns for row ids, and what asks for a
 /// feature by name is taken out again. The protocol that it needs then, where that is another one.
 ///
+/// A property that stood there before without its feature has no effect, and gets none by a change of another one: files were
+/// written as if it were not there, and columns would be looked for under other names all at once.
+///
 /// `before` is what the table had; `None` for a new one.
 ///
 /// # Errors
@@ -28,13 +31,19 @@ pub(crate) fn turn_on(
     before: Option<(&Protocol, &Metadata)>,
     metadata: &mut Metadata,
 ) -> Result<Option<Protocol>, OpsError> {
-    map_columns(before.map(|(_, metadata)| metadata), metadata)?;
+    let mut asked_for = metadata.clone();
+    for (key, value) in before.into_iter().flat_map(|(_, before)| before.configuration.iter()) {
+        if metadata.configuration.get(key) == value {
+            asked_for.configuration.remove(key);
+        }
+    }
+    map_columns(before, &asked_for, metadata)?;
     if metadata.flag("delta.enableChangeDataFeed") {
         refuse_change_columns(metadata)?;
     }
     check_constraints(before.map(|(_, metadata)| metadata), metadata)?;
     let current = before.map(|(protocol, _)| protocol.clone()).unwrap_or_default();
-    let upgraded = current.upgraded_for(metadata)?;
+    let upgraded = current.upgraded_for(&asked_for)?;
     let asked: Vec<String> = metadata
         .configuration
         .iter()
@@ -86,8 +95,16 @@ fn mode(metadata: &Metadata) -> Result<ColumnMapping, OpsError> {
 
 /// Gives columns their ids and names in files where mapping is turned on: random names in a new table, their own in one that has
 /// files already.
-fn map_columns(before: Option<&Metadata>, metadata: &mut Metadata) -> Result<(), OpsError> {
-    let (old, new) = (before.map_or(Ok(ColumnMapping::None), mode)?, mode(metadata)?);
+fn map_columns(
+    before: Option<(&Protocol, &Metadata)>,
+    asked_for: &Metadata,
+    metadata: &mut Metadata,
+) -> Result<(), OpsError> {
+    let (old, new) = match before {
+        Some((protocol, before)) if protocol.supports("columnMapping") => (mode(before)?, mode(metadata)?),
+        // Without the feature there is no mapping, whatever mode stands there.
+        Some(_) | None => (ColumnMapping::None, mode(asked_for)?),
+    };
     if old == new {
         return Ok(());
     }

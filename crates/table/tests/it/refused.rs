@@ -1,7 +1,7 @@
 //! What a prepared commit or a property change must not do to a table: each of these once made a table lie to somebody.
 
 use crate::support::{columns, created, place};
-use lakebed_table::{CommitOptions, NewTable, Prepared, Table, TableFormat};
+use lakebed_table::{CommitOptions, NewTable, OpenOptions, Prepared, ProtocolSummary, Table, TableFormat};
 use lakebed_transaction::Outcome;
 
 async fn delta_table() -> Table {
@@ -85,4 +85,48 @@ async fn properties_that_belong_to_features_are_not_set_by_themselves() {
     }
     let banana = [("delta.logRetentionDuration".to_owned(), "banana".to_owned())].into();
     assert!(table.set_properties(banana, Vec::new(), &CommitOptions::default()).await.is_err());
+}
+
+fn supports(table: &Table, feature: &str) -> bool {
+    match table.snapshot().summary().unwrap().protocol {
+        ProtocolSummary::Delta { writer_features, .. } => writer_features.iter().any(|name| name == feature),
+        ProtocolSummary::Lance { .. } => false,
+    }
+}
+
+/// deltalake writes such tables: names for files stand in the schema, and the feature that they need was never turned on.
+#[tokio::test]
+async fn a_mapping_without_its_feature_has_no_effect_and_gets_none_by_another_property() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("_delta_log");
+    std::fs::create_dir(&log).unwrap();
+    let column = |name: &str, id: i64| {
+        let names =
+            serde_json::json!({"delta.columnMapping.id": id, "delta.columnMapping.physicalName": format!("col-{id}")});
+        serde_json::json!({"name": name, "type": "string", "nullable": true, "metadata": names})
+    };
+    let schema = serde_json::json!({"type": "struct", "fields": [column("s", 1), column("p", 2)]});
+    let metadata = serde_json::json!({
+        "id": "t", "format": {"provider": "parquet", "options": {}}, "schemaString": schema.to_string(),
+        "partitionColumns": ["p"], "configuration": {"delta.columnMapping.mode": "name"},
+    });
+    let protocol = r#"{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":[],"writerFeatures":["appendOnly"]}"#;
+    let add = ADD.replace("\"partitionValues\":{}", r#""partitionValues":{"p":"x"}"#);
+    let lines = format!("{{\"protocol\":{protocol}}}\n{{\"metaData\":{metadata}}}\n{add}\n");
+    std::fs::write(log.join("00000000000000000000.json"), lines).unwrap();
+    let mut table = Table::open(folder.path().to_str().unwrap(), &OpenOptions::default()).await.unwrap();
+
+    let feed = [("delta.enableChangeDataFeed".to_owned(), "true".to_owned())].into();
+    let report = table.set_properties(feed, Vec::new(), &CommitOptions::default()).await.unwrap();
+    assert!(matches!(report.outcome, Outcome::Committed { .. }), "{report:?}");
+    assert!(supports(&table, "changeDataFeed") && !supports(&table, "columnMapping"));
+    assert_eq!(table.snapshot().files()[0].partition_values["p"], Some("x".to_owned()));
+
+    // Taken away and asked for again, it comes with the names that the files have.
+    let mode = "delta.columnMapping.mode".to_owned();
+    let _ = table.set_properties([].into(), vec![mode.clone()], &CommitOptions::default()).await.unwrap();
+    let name = [(mode, "name".to_owned())].into();
+    let _ = table.set_properties(name, Vec::new(), &CommitOptions::default()).await.unwrap();
+    assert!(supports(&table, "columnMapping"));
+    assert_eq!(table.snapshot().files()[0].partition_values["p"], Some("x".to_owned()));
 }

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+const MAPPING_MODE: &str = "delta.columnMapping.mode";
+
 /// How often each writer had its turn, and what the table went through.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
@@ -28,6 +30,7 @@ pub(crate) struct History<'a> {
     rows: Rows,
     /// The rows of every version.
     states: Vec<Rows>,
+    mapped: bool,
     /// No older version has all its files.
     floor: u64,
     next_id: i64,
@@ -47,7 +50,7 @@ impl<'a> History<'a> {
             }
         }
         if random.below(5) == 0 {
-            properties.insert("delta.columnMapping.mode".to_owned(), "name".to_owned());
+            properties.insert(MAPPING_MODE.to_owned(), "name".to_owned());
         }
         if random.below(2) == 0 {
             drop(create(&path, partitioned, properties.clone()).await);
@@ -55,9 +58,10 @@ impl<'a> History<'a> {
             let command = json!({"do": "create", "table": path, "partitioned": partitioned, "properties": properties});
             assert_eq!(worker.ask(&command).await["version"], 0, "seed {seed}");
         }
+        let mapped = properties.contains_key(MAPPING_MODE);
         let table = open(&path).await;
         let (rows, states) = (Rows::new(), vec![Rows::new()]);
-        Self { worker, path, random, seed, table, rows, states, floor: 0, next_id: 0, tally: Tally::default() }
+        Self { worker, path, random, seed, table, rows, states, mapped, floor: 0, next_id: 0, tally: Tally::default() }
     }
 
     /// Goes so many steps, and compares once more from scratch at the end.
@@ -66,7 +70,10 @@ impl<'a> History<'a> {
             let restorable = self.floor..self.states.len() as u64;
             let mut choice = Choice { rows: &self.rows, restorable, next_id: &mut self.next_id, number };
             let step = choice.step(&mut self.random);
-            self.step(number, step).await;
+            // deltalake joins no files of a table that maps its columns.
+            if !(self.mapped && matches!(step, Step::Optimize)) {
+                self.step(number, step).await;
+            }
         }
         self.old_versions().await;
         self.tally.versions = self.states.len() as u64;
@@ -190,7 +197,7 @@ impl<'a> History<'a> {
     async fn compare(&mut self, what: &str) {
         let version = self.states.len() as u64 - 1;
         let answer = self.ask(&mut json!({"do": "read"})).await;
-        assert_eq!(answer["version"], version, "{what}: deltalake reads another version");
+        assert_eq!(answer["version"], version, "{what}: deltalake reads another version: {answer}");
         assert_eq!(printed(&answer["rows"]), self.rows, "{what}: deltalake's rows");
         self.table.refresh().await.unwrap();
         self.compare_ours(&self.table, &answer, what).await;
