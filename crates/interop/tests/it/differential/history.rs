@@ -83,12 +83,11 @@ impl<'a> History<'a> {
 
     async fn step(&mut self, number: u64, step: Step) {
         let newest = self.states.len() as u64 - 1;
-        let ours = match &step {
-            // Only deltalake joins files.
-            Step::Optimize => false,
-            // It refuses to restore what is there.
-            Step::Restore(to) if *to == newest => true,
-            _ => self.random.below(2) == 0,
+        // Only deltalake joins files, and it refuses to restore what is there.
+        let ours = if matches!(step, Step::Optimize) {
+            false
+        } else {
+            matches!(step, Step::Restore(to) if to == newest) || self.random.below(2) == 0
         };
         let who = if ours { "lakebed" } else { "deltalake" };
         let what = format!("seed {}, step {number}, {who}: {step:?}", self.seed);
