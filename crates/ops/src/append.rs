@@ -68,7 +68,9 @@ pub async fn overwrite(
             // Whole files that go and others that come are their own record of changes.
             writers = Writers::appending(store, &layout, writing)?;
             let files = view.files()?;
-            plan.predicates.push(ReadPredicate { partition: vec![Expr::always()], data: Vec::new() });
+            let everything = ReadPredicate { partition: vec![Expr::always()], data: Vec::new() };
+            plan.predicates.push(everything.clone());
+            plan.taking.scope = Some(everything);
             plan.rows_deleted = files.iter().filter_map(|f| Some(f.physical_rows? - f.deleted.len())).sum();
             plan.read = files.iter().map(|file| file.id.clone()).collect();
             plan.removed.clone_from(&plan.read);
@@ -77,6 +79,9 @@ pub async fn overwrite(
             writers = Writers::changing(store, &layout, writing)?;
             plan.parameters.insert("predicate".to_owned(), text.clone());
             take_out(store, view, predicate, &mut plan, &mut writers).await?;
+            // Where whole partitions go, and nobody has to be told of their rows, whatever stands in them goes.
+            let scope = plan.predicates.last().filter(|read| read.data.is_empty() && writers.changes.is_none());
+            plan.taking.scope = scope.filter(|_| plan.marked.is_empty() && plan.rows_copied == 0).cloned();
         }
         OverwriteScope::Partitions => {
             if view.partition_columns().is_empty() {
@@ -149,6 +154,7 @@ pub async fn delete(
     let layout = view.layout()?;
     let mut writers = Writers::changing(store, &layout, writing)?;
     take_out(store, view, predicate, &mut plan, &mut writers).await?;
+    plan.taking.all_met = true;
     writers.finish(store, &mut plan).await?;
     Ok(plan)
 }

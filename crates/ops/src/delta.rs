@@ -3,7 +3,7 @@
 use crate::create::CONSTRAINT_PREFIX;
 use crate::{MarkedFile, NewFile, OpsError, Plan, features};
 use lakebed_delta::action::{Action, Add, AddCdc, Metadata, TextMap};
-use lakebed_delta::{RowChange, Snapshot, partition, stats};
+use lakebed_delta::{RowChange, Snapshot, Taking, partition, stats};
 use lakebed_naming::delta::encode_path;
 use lakebed_transaction::{KeyProbe, ReadPredicate, UnitId};
 use std::collections::{BTreeMap, HashMap};
@@ -25,6 +25,8 @@ pub struct Statement {
     pub keys: Vec<KeyProbe>,
     /// Rows that deletion vectors of this statement delete, by file.
     pub row_changes: Vec<RowChange>,
+    /// What is known of the rows that it takes out; `None` for what changes no rows.
+    pub taking: Option<Taking>,
     /// The operation's name.
     pub operation: String,
     /// Its parameters as text; lists and maps as the text of their JSON.
@@ -81,6 +83,7 @@ pub fn statement(snapshot: &Snapshot, plan: &Plan, now_ms: i64) -> Result<Statem
         read_files: plan.read.iter().filter_map(path).collect(),
         keys: plan.keys.clone(),
         row_changes,
+        taking: (!plan.layout_only).then(|| Taking { copies_nothing: plan.rows_copied == 0, ..plan.taking.clone() }),
         operation: plan.operation.to_owned(),
         parameters: plan.parameters.clone(),
         metrics: if plan.layout_only {
@@ -241,6 +244,7 @@ pub fn set_properties(
         read_files,
         keys: Vec::new(),
         row_changes: Vec::new(),
+        taking: None,
         operation: operation.to_owned(),
         parameters,
         metrics: BTreeMap::new(),

@@ -15,6 +15,7 @@ mod elsewhere;
 mod error;
 mod features;
 mod layout;
+mod look;
 mod merge;
 mod names;
 mod plan;
@@ -35,6 +36,7 @@ pub use compact::{CompactSpec, Compaction, SORT_BYTES, TARGET_SIZE_BYTES, compac
 pub use create::{TableDefinition, delta_definition};
 pub use error::OpsError;
 pub use layout::Layout;
+pub use look::{LOOKER, ParquetLooker};
 pub use merge::{Matched, MergeSpec, NotMatched, merge};
 pub use plan::{MarkedFile, NewFile, Plan};
 pub use restore::{Restored, restore};

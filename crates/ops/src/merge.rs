@@ -69,6 +69,7 @@ pub async fn merge(
     parameters(&mut plan, spec);
     let condition = source.condition();
     plan.predicates.push(split(&condition, &view.partition_columns()));
+    plan.taking.all_met = spec.matched != Matched::Ignore && source.is_named_by(&condition);
     let columns = source.key.iter().map(|column| Arc::from(column.name.as_str())).collect();
     plan.keys.push(KeyProbe { columns, matches: condition.clone() });
     let mut writers = Writers::changing(store, &layout, writing)?;
@@ -158,6 +159,16 @@ impl Source {
             })
         };
         self.key.iter().filter_map(named).reduce(Expr::and).unwrap_or_else(Expr::always)
+    }
+
+    /// Whether only rows with a key of the source meet its condition: where several columns have several values each, so do
+    /// others, and what cannot be named is widened to every row.
+    fn is_named_by(&self, condition: &Expr) -> bool {
+        let conjuncts = condition.conjuncts();
+        let values = |conjunct: &&Expr| if let Expr::In { list, .. } = conjunct { list.len() } else { usize::MAX };
+        conjuncts.len() == self.key.len()
+            && conjuncts.iter().map(values).filter(|count| *count != 1).count() <= 1
+            && conjuncts.iter().all(|conjunct| values(&conjunct) != usize::MAX)
     }
 
     /// For each row of the table the row of the source with its key.

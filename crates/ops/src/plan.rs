@@ -1,5 +1,6 @@
 //! What a statement comes to: files written, files taken out, and what was read.
 
+use lakebed_delta::Taking;
 use lakebed_delta::action::DeletionVector;
 use lakebed_naming::delta::DeletionVectorName;
 use lakebed_transaction::{ColumnBounds, KeyProbe, ReadPredicate, RowSet, Scalar, UnitId};
@@ -69,6 +70,8 @@ pub struct Plan {
     pub read: Vec<UnitId>,
     /// Keys that were looked up.
     pub keys: Vec<KeyProbe>,
+    /// What is known of the rows that it takes out, beyond what the files show.
+    pub taking: Taking,
     /// Rows that the statement deleted.
     pub rows_deleted: u64,
     /// Rows that it copied unchanged into new files.

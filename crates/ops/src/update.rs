@@ -52,6 +52,7 @@ pub async fn update(
         Ok(Touched { deleted, updated, replacement: Some(replacement) })
     })
     .await?;
+    plan.taking.all_met = true;
     writers.finish(store, &mut plan).await?;
     Ok(plan)
 }

@@ -133,7 +133,7 @@ impl Place {
         let root = self.store.root().to_owned();
         let pending = lakebed_delta::Pending::create(transaction)
             .map_err(|source| TableError::Delta { root: root.clone(), source })?;
-        let format = DeltaFormat::new(policy::delta(options.policy.as_deref(), None)?);
+        let format = DeltaFormat::judged_by(policy::delta(options.policy.as_deref(), None)?);
         let ended = self.run(format, pending, None, Givers::One, options).await?;
         let report = Report::of(ended.outcome.clone(), id);
         let (Outcome::Committed { version, .. }, Some(entry)) = (&ended.outcome, &ended.entry) else {

@@ -10,7 +10,7 @@ use lakebed_delta::{DeltaFormat, Pending, Transaction, Vouched};
 use lakebed_naming::Version;
 use lakebed_ops::delta::{Statement, set_properties, statement};
 use lakebed_ops::{
-    Batches, Evolved, MergeSpec, OverwriteScope, Plan, SetColumn, Writing, append, delete, merge, overwrite, update,
+    Batches, Evolved, LOOKER, MergeSpec, OverwriteScope, Plan, SetColumn, Writing, append, delete, merge, overwrite, update,
 };
 use lakebed_transaction::{Expr, Outcome, TransactionId, Verdict};
 use serde_json::{Map, Value};
@@ -259,6 +259,7 @@ impl Table {
         transaction.reads.files = statement.read_files;
         transaction.reads.keys = statement.keys;
         transaction.row_changes = statement.row_changes;
+        transaction.taking = statement.taking;
         // The statement checked the rows and wrote down their changes.
         transaction.vouched = Vouched { values: true, changes: true };
         let mut report = self.commit_delta(held, transaction, commit).await?;
@@ -277,9 +278,11 @@ impl Table {
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
         let id = transaction.id.clone();
-        let format = DeltaFormat::new(policy::delta(commit.policy.as_deref(), Some(held.snapshot.metadata()))?);
+        let judged_by = policy::delta(commit.policy.as_deref(), Some(held.snapshot.metadata()))?;
+        let format = DeltaFormat::judged_by(judged_by).with_looker(&LOOKER);
         let store = Arc::clone(self.store());
         let pending = Pending::on(held.snapshot.core(), transaction).map_err(|source| delta_error(&*store, source))?;
+        let pending = pending.with_table(Arc::clone(&held.snapshot));
         let base = held.snapshot.version();
         let place = Arc::clone(&self.place);
         let ended = place.run(format, pending, Some((base, self.known_ms(base))), Givers::One, commit).await?;

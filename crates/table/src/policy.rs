@@ -2,7 +2,9 @@
 
 use crate::snapshot::Snapshot;
 use crate::{Table, TableError, TableFormat};
-use lakebed_conflict::delta::{DeltaPolicy, IsolationLevel, LEVEL_PROPERTY};
+use lakebed_conflict::delta::{DeltaPolicy, InvalidLevel, IsolationLevel, LEVEL_PROPERTY};
+use lakebed_conflict::precise::{PRECISE, PRECISE_REORDER};
+use lakebed_delta::JudgedBy;
 use lakebed_delta::action::Metadata;
 use std::collections::BTreeMap;
 
@@ -22,18 +24,19 @@ impl Table {
     }
 }
 
-/// The policy of a Delta table: the caller's, else the property `lakebed.policy`, else the level that the table names.
+/// The policy of a Delta table: the caller's, else the property `lakebed.policy`, else what the level comes to that the table names.
 /// A caller may not take a weaker one than a property of the table names.
-pub(crate) fn delta(argument: Option<&str>, metadata: Option<&Metadata>) -> Result<DeltaPolicy, TableError> {
+pub(crate) fn delta(argument: Option<&str>, metadata: Option<&Metadata>) -> Result<JudgedBy, TableError> {
     let property = |key: &str| metadata.and_then(|metadata| metadata.configuration.get(key));
-    let by_property = property(PROPERTY).map(named).transpose()?;
-    let by_level = property(LEVEL_PROPERTY).and_then(|text| IsolationLevel::of_property(Some(text)).ok()).map(of_level);
+    let by_property = property(PROPERTY).map(|text| named(text, PROPERTY)).transpose()?;
+    let level = property(LEVEL_PROPERTY);
     let Some(argument) = argument else {
-        return Ok(by_property.unwrap_or(DeltaPolicy::TableLevel));
+        return Ok(by_property.unwrap_or_else(|| of_level(IsolationLevel::of_property(level))));
     };
-    let chosen = named(argument)?;
+    let chosen = named(argument, "the policy")?;
+    let by_level = level.map(|text| of_level(IsolationLevel::of_property(Some(text))));
     if let Some(promised) = by_property.or(by_level)
-        && strength(chosen) < strength(promised)
+        && !chosen.is_as_strong_as(promised)
     {
         return Err(TableError::Invalid {
             problem: format!("policy {} is weaker than {}, which the table promises", chosen.name(), promised.name()),
@@ -43,31 +46,24 @@ pub(crate) fn delta(argument: Option<&str>, metadata: Option<&Metadata>) -> Resu
     Ok(chosen)
 }
 
-fn named(name: &str) -> Result<DeltaPolicy, TableError> {
-    DeltaPolicy::named(name).ok_or_else(|| {
-        let names: Vec<_> = DeltaPolicy::ALL.iter().map(|policy| policy.name()).collect();
+fn named(text: &str, place: &str) -> Result<JudgedBy, TableError> {
+    JudgedBy::named(text).ok_or_else(|| {
+        let names: Vec<_> = JudgedBy::ALL.iter().map(|policy| policy.name()).collect();
         TableError::Invalid {
-            problem: format!("`{name}` is no policy for Delta tables here"),
+            problem: format!("{place} is `{text}`, which is no policy for Delta tables here"),
             advice: format!("choose one of {}", names.join(", ")),
         }
     })
 }
 
-const fn of_level(level: IsolationLevel) -> DeltaPolicy {
+/// What a level promises, by the policy that keeps the promise and refuses least.
+fn of_level(level: Result<IsolationLevel, InvalidLevel>) -> JudgedBy {
     match level {
-        IsolationLevel::Serializable => DeltaPolicy::Serializable,
-        IsolationLevel::WriteSerializable => DeltaPolicy::WriteSerializable,
-        IsolationLevel::SnapshotIsolation => DeltaPolicy::Snapshot,
-    }
-}
-
-/// Greater is stronger. The table's own level is as strong as whatever the table promises.
-const fn strength(policy: DeltaPolicy) -> u8 {
-    match policy {
-        DeltaPolicy::TableLevel => u8::MAX,
-        DeltaPolicy::Serializable => 3,
-        DeltaPolicy::WriteSerializable => 2,
-        DeltaPolicy::Snapshot => 1,
+        Ok(IsolationLevel::Serializable) => JudgedBy::Rows(&PRECISE),
+        Ok(IsolationLevel::WriteSerializable) => JudgedBy::Rows(&PRECISE_REORDER),
+        Ok(IsolationLevel::SnapshotIsolation) => JudgedBy::Files(DeltaPolicy::Snapshot),
+        // Every commit is refused under it, by the level's text.
+        Err(_) => JudgedBy::Files(DeltaPolicy::TableLevel),
     }
 }
 
@@ -91,7 +87,7 @@ fn named_lance(name: &str) -> Result<(), TableError> {
 pub(crate) fn check(format: TableFormat, properties: &BTreeMap<String, String>) -> Result<(), TableError> {
     match (properties.get(PROPERTY), format) {
         (None, _) => Ok(()),
-        (Some(name), TableFormat::Delta) => named(name).map(drop),
+        (Some(name), TableFormat::Delta) => named(name, PROPERTY).map(drop),
         (Some(name), TableFormat::Lance) => named_lance(name),
     }
 }

@@ -1,6 +1,8 @@
 //! Delta's part in the commit machine.
 
 use super::pending::Pending;
+use super::policy::JudgedBy;
+use super::precise::{self, Decided, LookAtRows, Settled};
 use super::{facts, rebase, render, vectors};
 use crate::action::{Action, CommitInfo, parse_actions};
 use bytes::Bytes;
@@ -27,14 +29,28 @@ const TABLE_EXISTS: Reason = Reason {
 /// Delta's part in the commit machine. One value serves any number of commits under one policy.
 #[derive(Clone, Copy, Debug)]
 pub struct DeltaFormat {
-    policy: DeltaPolicy,
+    policy: JudgedBy,
+    looker: Option<&'static dyn LookAtRows>,
 }
 
 impl DeltaFormat {
     /// The format under a policy.
     #[must_use]
     pub const fn new(policy: DeltaPolicy) -> Self {
-        Self { policy }
+        Self::judged_by(JudgedBy::Files(policy))
+    }
+
+    /// The format under a policy of either kind. One that judges rows asks for [`Pending::with_table`].
+    #[must_use]
+    pub const fn judged_by(policy: JudgedBy) -> Self {
+        Self { policy, looker: None }
+    }
+
+    /// The format with somebody who looks at rows of data files where nothing else decides.
+    #[must_use]
+    pub const fn with_looker(mut self, looker: &'static dyn LookAtRows) -> Self {
+        self.looker = Some(looker);
+        self
     }
 }
 
@@ -154,15 +170,24 @@ impl Format for DeltaFormat {
         rebase::is_ours(pending, landed)
     }
 
-    fn judge(&self, pending: &Pending, landed: &Landed, _fetched: &Fetched) -> Result<Judged, FormatError> {
+    fn judge(&self, pending: &Pending, landed: &Landed, fetched: &Fetched) -> Result<Judged, FormatError> {
         if pending.core.is_none() {
             return Ok(Judged::Verdict(Judgement::by(Verdict::Incompatible, TABLE_EXISTS, None)));
         }
-        Ok(Judged::Verdict(self.policy.judge(&pending.facts, &landed.facts)))
+        match self.policy {
+            JudgedBy::Files(policy) => Ok(Judged::Verdict(policy.judge(&pending.facts, &landed.facts))),
+            JudgedBy::Rows(table) => Ok(match precise::decide(table, pending, landed, fetched, self.looker)? {
+                Decided::Needs(names) => Judged::Needs(names),
+                Decided::Verdict(judgement, _) => Judged::Verdict(judgement),
+            }),
+        }
     }
 
     fn rebase(&self, pending: &mut Pending, landed: &Landed, fetched: &Fetched) -> Result<Rebased, FormatError> {
-        let needs = vectors::follow(pending, landed, fetched)?;
+        let needs = match self.policy {
+            JudgedBy::Files(_) => vectors::follow(pending, landed, fetched)?,
+            JudgedBy::Rows(table) => precise::follow(table, pending, landed, fetched, self.looker)?,
+        };
         if !needs.is_empty() {
             return Ok(Rebased::Needs(needs));
         }
@@ -171,9 +196,14 @@ impl Format for DeltaFormat {
     }
 
     fn finish(&self, pending: &mut Pending, fetched: &Fetched) -> Result<Finished, FormatError> {
-        if let Some(obstacle) = &pending.merging.obstacle {
+        let obstacle = pending.merging.obstacle.as_ref().or(pending.rows.obstacle());
+        if let Some(obstacle) = obstacle {
             let (with, why) = (obstacle.with, obstacle.why.clone());
             return Ok(Finished::Conflict { with, landed: "a commit that touched the same file".to_owned(), why });
+        }
+        match precise::settle(pending, fetched)? {
+            Settled::Done => {}
+            Settled::Needs(needs) => return Ok(Finished::Needs(needs)),
         }
         if let Some((name, bytes)) = vectors::merged_file(pending)? {
             if !fetched.is_written(&name) {

@@ -4,6 +4,7 @@
 //! counts as a file taken out and put in, so that its rows have to be looked at.
 
 use super::format::Landed;
+use super::moves::Moves;
 use super::pending::Transaction;
 use crate::action::{Action, Add, DeletionVector, Remove};
 use crate::deletion_vector::{VectorPlace, decode, place};
@@ -12,7 +13,7 @@ use lakebed_conflict::delta::DeltaFacts;
 use lakebed_conflict::precise::PreciseFacts;
 use lakebed_naming::Version;
 use lakebed_transaction::{Access, DeltaKind, Expr, PreciseKind, Register, RowSet, Unit, UnitId, UnitSet};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Where the rows of deletion vectors come from; `None` for one that is not at hand.
@@ -31,9 +32,13 @@ impl Landed {
     /// What the `precise` rules see of it, for ours that read `table`; without one, nothing is known of its files.
     #[must_use]
     pub fn images(&self, table: Option<&Snapshot>, vectors: Vectors<'_>) -> PreciseFacts {
-        let mut images = Images { table, vectors, out: PreciseFacts::default() };
+        let mut images = Images::of(table, vectors);
         images.actions(self.actions());
         let mut landed = images.out;
+        if table.is_some_and(has_vectors) {
+            // Whoever follows a row to another place deletes it there by a vector.
+            landed.mapped_units = Moves::of(self.actions(), vectors).sources();
+        }
         landed.kind = kind_of(self.facts(), &landed);
         landed.footprint.blind = self.facts().landed_blind();
         landed.footprint.data_change = self.facts().data_change;
@@ -50,14 +55,28 @@ impl Transaction {
     #[must_use]
     pub fn images(&self, table: Option<&Snapshot>, vectors: Vectors<'_>) -> PreciseFacts {
         let facts = self.facts(table.map(|table| &**table.core()));
-        let mut images = Images { table, vectors, out: PreciseFacts::default() };
+        let mut images = Images::of(table, vectors);
+        images.taken = self.row_changes.iter().map(|change| (&*change.path, &change.deleted)).collect();
         images.actions(&self.actions);
+        let (whole_files, unclear) = (images.whole_files, images.unclear);
         let mut ours = images.out;
-        let kind = kind_of(&facts, &ours);
-        // A rebase takes out what ours lists, not what stands in its scope by then.
-        ours.kind = if kind == PreciseKind::Overwrite { PreciseKind::Change } else { kind };
+        let scope = self.taking.as_ref().and_then(|taking| taking.scope.as_ref());
+        ours.kind = match kind_of(&facts, &ours) {
+            _ if scope.is_some() => PreciseKind::Overwrite,
+            // Without its scope, a rebase takes out what ours lists, not what stands there by then.
+            PreciseKind::Overwrite => PreciseKind::Change,
+            // Its change files tell of every row that it met; a row that is gone already would be told of twice.
+            PreciseKind::Delete if facts.carries_cdc => PreciseKind::Change,
+            // What it says of every file of the table has to hold of those that land meanwhile.
+            PreciseKind::Layout if facts.metadata.is_some() || facts.protocol.is_some() => PreciseKind::Change,
+            kind => kind,
+        };
         let reads = &facts.footprint;
         ours.footprint.predicates.clone_from(&reads.predicates);
+        if let Some(at) = ours.footprint.predicates.iter().position(|read| Some(read) == scope) {
+            // That the rows in scope go is no reading of them.
+            ours.footprint.predicates.remove(at);
+        }
         ours.footprint.keys.clone_from(&reads.keys);
         ours.footprint.read_whole_table = reads.read_whole_table;
         ours.footprint.read_units = reads.read_units.clone();
@@ -73,29 +92,68 @@ impl Transaction {
             // Files that are put in again under their names are inputs like those that are joined.
             ours.footprint.removed_units = ours.footprint.modified_units();
             ours.footprint.updated_units = UnitSet::default();
+            let again = put_in_again(table, &self.actions);
+            again.for_each(|unit| ours.footprint.removed_units.insert(unit));
         }
-        self.rows_of_ours(table, &mut ours);
+        self.rows_of_ours(table, &whole_files, &mut ours);
+        if ours.kind != PreciseKind::Layout {
+            // Rows of such a file live on, and which ones is not known.
+            unclear.into_iter().for_each(|unit| ours.copied_units.insert(unit));
+        }
         ours
     }
 
     /// Which rows ours met, where that follows from the rows that it deletes.
-    fn rows_of_ours(&self, table: Option<&Snapshot>, ours: &mut PreciseFacts) {
+    fn rows_of_ours(&self, table: Option<&Snapshot>, whole_files: &WholeFiles, ours: &mut PreciseFacts) {
+        let marks = table.is_some_and(has_vectors);
+        if ours.kind == PreciseKind::Layout {
+            if marks {
+                ours.mapped_units = Moves::named_sources(&self.actions);
+            }
+            return;
+        }
         let in_place = |unit: &Unit| ours.footprint.removed_units.contains(&unit.id);
         let adds_elsewhere = ours.footprint.added_units.iter().any(|unit| !in_place(unit));
-        if adds_elsewhere && ours.kind != PreciseKind::Layout {
+        if adds_elsewhere && !self.taking.as_ref().is_some_and(|taking| taking.copies_nothing) {
             // What of a file that is taken out lives on in what is added cannot be told.
             ours.copied_units = ours.footprint.removed_units.clone();
         }
-        if !matches!(self.operation.as_str(), "DELETE" | "UPDATE") || !has_one_plain_read(ours) {
+        let takes_all = match &self.taking {
+            Some(taking) => taking.all_met,
+            None => matches!(self.operation.as_str(), "DELETE" | "UPDATE") && has_one_plain_read(ours),
+        };
+        if !takes_all {
             return;
         }
-        ours.follows_met_rows = table.is_some_and(|table| table.metadata().flag("delta.enableDeletionVectors"));
+        ours.follows_met_rows = marks && ours.kind != PreciseKind::Overwrite;
         if ours.copied_units.is_empty() {
-            let whole = |unit: &UnitId| Some((unit.clone(), every_row(table?, unit)?));
-            let whole: Option<Vec<_>> = ours.footprint.removed_units.as_slice().iter().map(whole).collect();
+            let whole = |(unit, rows): &(UnitId, Option<u64>)| Some((unit.clone(), (0..(*rows)?).collect()));
+            let whole: Option<Vec<_>> = whole_files.iter().map(whole).collect();
             ours.matched = whole.map(|whole| whole.into_iter().chain(ours.footprint.rows.iter().cloned()).collect());
         }
     }
+}
+
+/// Files of the table that are put in again without having been taken out.
+fn put_in_again<'a>(table: Option<&'a Snapshot>, actions: &'a [Action]) -> impl Iterator<Item = UnitId> + 'a {
+    let again = move |action: &Action| match action {
+        Action::Add(add) => table?.file(&add.key()).map(|add| UnitId::file(&add.path)),
+        Action::Remove(_)
+        | Action::Metadata(_)
+        | Action::Protocol(_)
+        | Action::Txn(_)
+        | Action::Domain(_)
+        | Action::Cdc(_)
+        | Action::CommitInfo(_)
+        | Action::CheckpointMetadata(_)
+        | Action::Sidecar(_) => None,
+    };
+    actions.iter().filter_map(again)
+}
+
+/// Whether rows of the table's files can be deleted by vectors.
+pub(super) fn has_vectors(table: &Snapshot) -> bool {
+    table.metadata().flag("delta.enableDeletionVectors")
 }
 
 /// Whether ours read by one predicate that is understood, so that it met just those rows that it takes out: a subquery would be a
@@ -116,13 +174,6 @@ fn is_plain(filter: &Expr) -> bool {
         stack.extend(expr.children());
     }
     true
-}
-
-/// Every row of a file of the table.
-fn every_row(table: &Snapshot, unit: &UnitId) -> Option<RowSet> {
-    let UnitId::File { path, .. } = unit else { return None };
-    let rows = table.files().find(|file| file.path == *path)?.num_records()?;
-    Some((0..rows).collect())
 }
 
 /// Applications and domains that are set.
@@ -160,13 +211,26 @@ fn kind_of(facts: &DeltaFacts, rows: &PreciseFacts) -> PreciseKind {
     }
 }
 
+/// Files that are taken out as a whole, with the rows in them where that is known.
+type WholeFiles = Vec<(UnitId, Option<u64>)>;
+
 struct Images<'a> {
     table: Option<&'a Snapshot>,
     vectors: Vectors<'a>,
+    /// By path: the rows that are taken out in place, where the transaction itself says so.
+    taken: HashMap<&'a str, &'a RowSet>,
+    whole_files: WholeFiles,
+    /// Files whose vector changes in a way that is not known.
+    unclear: Vec<UnitId>,
     out: PreciseFacts,
 }
 
-impl Images<'_> {
+impl<'a> Images<'a> {
+    fn of(table: Option<&'a Snapshot>, vectors: Vectors<'a>) -> Self {
+        let out = PreciseFacts::default();
+        Self { table, vectors, taken: HashMap::new(), whole_files: Vec::new(), unclear: Vec::new(), out }
+    }
+
     fn actions(&mut self, actions: &[Action]) {
         let mut removes: BTreeMap<&str, &Remove> = BTreeMap::new();
         let mut adds = Vec::new();
@@ -202,6 +266,11 @@ impl Images<'_> {
             Some(vector) => (self.vectors)(vector),
         };
         let unit = UnitId::file(&add.path);
+        if let Some(taken) = self.taken.get(&*add.path) {
+            self.out.footprint.updated_units.insert(unit.clone());
+            self.out.footprint.rows.push((unit, RowSet::clone(taken)));
+            return;
+        }
         match (rows(&remove.deletion_vector), rows(&add.deletion_vector)) {
             (Some(old), Some(new)) if old.difference(&new).is_empty() => {
                 self.out.footprint.updated_units.insert(unit.clone());
@@ -209,6 +278,7 @@ impl Images<'_> {
                 self.out.known_units.extend(self.unit(add));
             }
             (_, _) => {
+                self.unclear.push(unit.clone());
                 self.added(add);
                 self.out.footprint.removed_units.insert(unit);
                 self.out.known_units.extend(self.unit(add));
@@ -226,6 +296,7 @@ impl Images<'_> {
         self.out.footprint.removed_units.insert(UnitId::file(&remove.path));
         // What ours read knows the file better than the entry that takes it out.
         let held = self.table.and_then(|table| table.file(&remove.key()));
+        self.whole_files.push((UnitId::file(&remove.path), held.and_then(|add| add.num_records())));
         let known = held.and_then(|add| self.unit(add));
         self.out.known_units.extend(known);
     }

@@ -1,11 +1,12 @@
 //! Our transaction.
 
+use super::precise::Rows;
 use super::row_tracking::RowIds;
 use super::vectors::{Merging, RowChange};
 use super::{facts, validate};
 use crate::action::{Action, Metadata, Protocol};
 use crate::schema::StructType;
-use crate::{Core, DeltaError};
+use crate::{Core, DeltaError, Snapshot};
 use lakebed_conflict::delta::{DeltaFacts, operation_changes_data};
 use lakebed_transaction::{KeyProbe, ReadPredicate, TransactionId, UnitId};
 use serde_json::{Map, Value};
@@ -57,6 +58,20 @@ pub struct Transaction {
     pub vouched: Vouched,
     /// The rows that ours deletes by deletion vectors, so that a rebase can merge them with landed ones.
     pub row_changes: Vec<RowChange>,
+    /// What its planner knows of the rows that it takes out; `None`: nothing beyond what the actions show.
+    pub taking: Option<Taking>,
+}
+
+/// What the planner of a transaction knows of the rows that it takes out, for policies that judge rows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Taking {
+    /// It takes out every row that its predicates and keys met, and no other.
+    pub all_met: bool,
+    /// No row of a file that goes lives on in one that comes.
+    pub copies_nothing: bool,
+    /// An overwrite's: it takes out whatever stands there when it commits, by whole files, without having looked at the rows. The
+    /// same read stands among the predicates.
+    pub scope: Option<ReadPredicate>,
 }
 
 /// What a commit cannot show by its actions, and its caller answers for.
@@ -87,6 +102,7 @@ impl Transaction {
             skip_if_empty: false,
             vouched: Vouched::default(),
             row_changes: Vec::new(),
+            taking: None,
         }
     }
 
@@ -136,6 +152,8 @@ pub struct Pending {
     pub(super) row_ids: RowIds,
     /// Deletion vectors of ours on their way onto what landed.
     pub(super) merging: Merging,
+    /// The rows of ours and where they stand by now, for policies that judge rows.
+    pub(super) rows: Rows,
 }
 
 impl Pending {
@@ -155,6 +173,7 @@ impl Pending {
             stamped_ms: None,
             row_ids: RowIds { mark: core.row_id_high_water_mark(), rebased: false },
             merging: Merging::default(),
+            rows: Rows::default(),
         };
         pending.check()?;
         Ok(pending)
@@ -176,9 +195,17 @@ impl Pending {
             stamped_ms: None,
             row_ids: RowIds::default(),
             merging: Merging::default(),
+            rows: Rows::default(),
         };
         pending.check()?;
         Ok(pending)
+    }
+
+    /// The version that ours read, with its files, for policies that judge rows: without it, nothing is known of them.
+    #[must_use]
+    pub fn with_table(mut self, table: Arc<Snapshot>) -> Self {
+        self.rows = Rows::read_from(table);
+        self
     }
 
     /// Whether ours can be written on the state that it follows: a protocol that we can write, the rules of the features

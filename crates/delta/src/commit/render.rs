@@ -1,11 +1,12 @@
 //! The bytes of one attempt.
 
 use super::pending::Pending;
+use super::policy::JudgedBy;
 use super::row_tracking;
 use crate::DeltaError;
 use crate::action::{Action, CommitInfo, Metadata, write_action};
 use bytes::Bytes;
-use lakebed_conflict::delta::{DeltaPolicy, IsolationLevel};
+use lakebed_conflict::delta::IsolationLevel;
 use lakebed_naming::Version;
 use serde_json::{Map, Value, json};
 
@@ -19,12 +20,7 @@ pub(super) const ENABLEMENT_VERSION: &str = "delta.inCommitTimestampEnablementVe
 pub(super) const ENABLEMENT_TIMESTAMP: &str = "delta.inCommitTimestampEnablementTimestamp";
 
 /// The log entry of ours as version `at`.
-pub(super) fn render(
-    pending: &mut Pending,
-    policy: DeltaPolicy,
-    at: Version,
-    now_ms: u64,
-) -> Result<Bytes, DeltaError> {
+pub(super) fn render(pending: &mut Pending, policy: JudgedBy, at: Version, now_ms: u64) -> Result<Bytes, DeltaError> {
     pending.check()?;
     let alone = policy.judge_alone(&pending.facts);
     if !alone.verdict.accepts() {
@@ -92,19 +88,14 @@ pub(super) fn persisted(pending: &Pending, at: Version, stamp: Option<i64>) -> V
 }
 
 /// In the order of Spark's fields.
-fn commit_info(
-    pending: &Pending,
-    policy: DeltaPolicy,
-    now_ms: i64,
-    stamp: Option<i64>,
-) -> Result<CommitInfo, DeltaError> {
+fn commit_info(pending: &Pending, policy: JudgedBy, now_ms: i64, stamp: Option<i64>) -> Result<CommitInfo, DeltaError> {
     let transaction = &pending.transaction;
     let level = if transaction.large {
         // A bulk commit meets nobody, whatever the table's level.
         IsolationLevel::Serializable
     } else {
         policy
-            .effective_level(&pending.facts)
+            .level(&pending.facts)
             .map_err(|error| DeltaError::invalid(error.to_string(), "unset the property or set it to Serializable"))?
     };
     let mut info = Map::new();

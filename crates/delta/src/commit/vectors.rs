@@ -32,7 +32,7 @@ pub(super) struct Merging {
     /// By path: the file as it landed last, and its deleted rows.
     landed: BTreeMap<Arc<str>, (Add, RowSet)>,
     /// How many files of merged vectors were named.
-    files: u32,
+    pub(super) files: u32,
     /// Ours cannot follow after all.
     pub(super) obstacle: Option<Obstacle>,
 }
@@ -127,7 +127,10 @@ fn touched<'a>(landed: &'a Landed, raw: &str) -> Option<(bool, Option<&'a Add>)>
 }
 
 /// The rows that a vector deletes, or the object that must be read first.
-fn rows_of(vector: Option<&DeletionVector>, fetched: &Fetched) -> Result<Result<RowSet, ObjectName>, DeltaError> {
+pub(super) fn rows_of(
+    vector: Option<&DeletionVector>,
+    fetched: &Fetched,
+) -> Result<Result<RowSet, ObjectName>, DeltaError> {
     let Some(vector) = vector else { return Ok(Ok(RowSet::new())) };
     match place(vector)? {
         VectorPlace::Inline(bytes) => decode(vector, &bytes).map(Ok),
@@ -264,7 +267,7 @@ fn write(pending: &Pending, merges: &[(Add, RowSet)]) -> Result<Written, DeltaEr
 }
 
 /// A name for the next file of merged vectors, drawn from the transaction's own random id, so that each is its own.
-fn name(pending: &Pending) -> Uuid {
+pub(super) fn name(pending: &Pending) -> Uuid {
     let text = format!("{}/{}", pending.transaction.id.as_str(), pending.merging.files);
     let half = |seed: u64| {
         text.bytes().fold(seed, |hash, byte| {

@@ -5,6 +5,7 @@
 mod answers;
 mod cells;
 mod changes;
+mod commands;
 mod spark;
 
 use lakebed_storage::{Durability, LocalStore, Store, StoreOptions};

@@ -23,6 +23,7 @@ mod log;
 mod mortal;
 mod own_commits;
 mod partitions;
+mod precise;
 mod prepared;
 mod races;
 mod refused;

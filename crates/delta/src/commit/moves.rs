@@ -1,0 +1,128 @@
+//! Where a compaction put the rows of the files that it joined.
+
+use crate::action::{Action, Add, DeletionVector};
+use crate::path;
+use lakebed_transaction::{RowSet, UnitId, UnitSet};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The tag under which a joined file lists where its rows come from: its sources in order, each with its path, its physical rows,
+/// and the deletion vector whose rows were dropped.
+pub const SOURCES: &str = "lakebed.sources";
+
+/// A source as the tag tells it.
+#[derive(Debug, Deserialize)]
+struct Source {
+    path: String,
+    rows: u64,
+    dropped: Option<DeletionVector>,
+}
+
+/// The place of one source's rows in a joined file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Move {
+    /// The joined file, as the log spells it.
+    pub(super) target: Arc<str>,
+    /// The source, as the log spells it.
+    source: Arc<str>,
+    /// Where its first row stands.
+    offset: u64,
+    /// Its physical rows.
+    pub(super) rows: u64,
+    /// Rows of it that did not come along.
+    dropped: RowSet,
+}
+
+impl Move {
+    /// Where rows of the source stand in the joined file; those that were dropped stand nowhere.
+    pub(super) fn places(&self, rows: &RowSet) -> RowSet {
+        let mut dropped = self.dropped.iter().peekable();
+        let (mut before, mut places) = (0, RowSet::new());
+        for row in rows.iter().take_while(|row| *row < self.rows) {
+            while dropped.peek().is_some_and(|gone| *gone < row) {
+                dropped.next();
+                before += 1;
+            }
+            if dropped.peek() != Some(&row) {
+                places.insert(self.offset + row - before);
+            }
+        }
+        places
+    }
+}
+
+/// The moves of one commit, by the source's identity.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Moves(BTreeMap<String, Move>);
+
+impl Moves {
+    /// What the tags of a commit's files tell, where it fits: a tag that is not understood, names a file that stays, or does not
+    /// add up to the rows of its file, tells nothing.
+    pub(super) fn of(actions: &[Action], vectors: super::images::Vectors<'_>) -> Self {
+        let mut moves = Self::default();
+        for action in actions {
+            if let Action::Add(add) = action
+                && let Some(found) = of_file(add, vectors)
+            {
+                moves.0.extend(found);
+            }
+        }
+        if !moves.0.is_empty() {
+            let gone: std::collections::BTreeSet<String> = actions
+                .iter()
+                .filter_map(|action| if let Action::Remove(remove) = action { Some(&*remove.path) } else { None })
+                .map(|path| path::identity(path).into_owned())
+                .collect();
+            moves.0.retain(|source, _| gone.contains(source));
+        }
+        moves
+    }
+
+    /// The move of a file, by its identity.
+    pub(super) fn of_source(&self, identity: &str) -> Option<&Move> {
+        self.0.get(identity)
+    }
+
+    /// The files whose rows can be followed.
+    pub(super) fn sources(&self) -> UnitSet {
+        self.0.values().map(|moved| UnitId::file(&moved.source)).collect()
+    }
+
+    /// The files that tags name as sources.
+    pub(super) fn named_sources(actions: &[Action]) -> UnitSet {
+        let adds = actions.iter().filter_map(|action| if let Action::Add(add) = action { sources(add) } else { None });
+        adds.flatten().map(|source| UnitId::file(&source.path)).collect()
+    }
+
+    /// The vectors that have to be known before the tags of these files tell anything.
+    pub(super) fn vectors_of(actions: &[Action]) -> impl Iterator<Item = DeletionVector> + '_ {
+        let sources =
+            actions.iter().filter_map(|action| if let Action::Add(add) = action { sources(add) } else { None });
+        sources.flatten().filter_map(|source| source.dropped)
+    }
+}
+
+fn sources(add: &Add) -> Option<Vec<Source>> {
+    serde_json::from_str(add.tags.as_ref()?.get(SOURCES)?).ok()
+}
+
+fn of_file(add: &Add, vectors: super::images::Vectors<'_>) -> Option<Vec<(String, Move)>> {
+    let (mut offset, mut moves) = (0_u64, Vec::new());
+    for source in sources(add)? {
+        let dropped = match &source.dropped {
+            None => RowSet::new(),
+            Some(vector) => vectors(vector)?,
+        };
+        let moved = Move {
+            target: Arc::clone(&add.path),
+            source: Arc::from(source.path.as_str()),
+            offset,
+            rows: source.rows,
+            dropped,
+        };
+        offset = offset.checked_add(source.rows.checked_sub(moved.dropped.len())?)?;
+        moves.push((path::identity(&source.path).into_owned(), moved));
+    }
+    (add.num_records() == Some(offset)).then_some(moves)
+}
