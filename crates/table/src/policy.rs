@@ -34,7 +34,8 @@ pub(crate) fn delta(argument: Option<&str>, metadata: Option<&Metadata>) -> Resu
         return Ok(by_property.unwrap_or_else(|| of_level(IsolationLevel::of_property(level))));
     };
     let chosen = named(argument, "the policy")?;
-    let by_level = level.map(|text| of_level(IsolationLevel::of_property(Some(text))));
+    // A text that names no level is answered by its own refusal.
+    let by_level = level.and_then(|text| IsolationLevel::of_property(Some(text)).ok()).map(|level| of_level(Ok(level)));
     if let Some(promised) = by_property.or(by_level)
         && !chosen.is_as_strong_as(promised)
     {

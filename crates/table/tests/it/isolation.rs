@@ -54,6 +54,41 @@ async fn an_argument_weaker_than_the_tables_promise_is_refused() {
     }
 }
 
+/// Policies that judge rows keep the promises of the levels: each may stand in for Delta's own policy of its level, and names the
+/// property where its text is wrong.
+#[tokio::test]
+async fn policies_of_rows_stand_beside_those_of_files() {
+    for (promised, weaker) in [("precise", "precise-reorder"), ("delta-serializable", "precise-reorder")] {
+        let (_, mut table) = with_property("lakebed.policy", promised).await;
+        let error = table.append(source(crate::support::batch(&[1])), &under(weaker)).await.unwrap_err();
+        assert!(error.to_string().contains(promised), "{error}");
+        for taken in ["precise", "delta-serializable", "precise@1"] {
+            committed(&table.append(source(crate::support::batch(&[1])), &under(taken)).await.unwrap());
+        }
+    }
+    for (level, policy, spark) in [
+        ("Serializable", "precise@1", "Serializable"),
+        ("WriteSerializable", "precise-reorder@1", "WriteSerializable"),
+        ("SnapshotIsolation", "delta-snapshot@1", "SnapshotIsolation"),
+    ] {
+        let (store, mut table) = with_property("delta.isolationLevel", level).await;
+        committed(&add(&mut table, &[1]).await);
+        assert_eq!(table.history(Some(1)).await.unwrap()[0].policy.as_deref(), Some(policy), "{level}");
+        assert_eq!(sound(&store, Delta).await.state().info["isolationLevel"], spark);
+    }
+    let (_, mut table) = three_rows(Delta).await;
+    let report = set(&mut table, "lakebed.policy", "precise-reorder@1", &once()).await;
+    committed(&report);
+    assert_eq!(table.history(Some(1)).await.unwrap()[0].policy.as_deref(), Some("precise@1"));
+    committed(&add(&mut table, &[4]).await);
+    assert_eq!(table.history(Some(1)).await.unwrap()[0].policy.as_deref(), Some("precise-reorder@1"));
+    for text in ["precise@2", "Precise"] {
+        let pair = BTreeMap::from([("lakebed.policy".to_owned(), text.to_owned())]);
+        let error = table.set_properties(pair, Vec::new(), &once()).await.unwrap_err();
+        assert!(error.to_string().contains("lakebed.policy") && error.to_string().contains(text), "{error}");
+    }
+}
+
 /// A table that promises nothing takes any policy that there is, and no other.
 #[tokio::test]
 async fn a_table_without_a_promise_takes_any_known_policy() {
@@ -169,7 +204,8 @@ async fn two_rewrites_of_the_same_files_never_both_land() {
     }
 }
 
-/// The same with a statement: the overwrite that lost to a compaction is planned again, and replaces what is there then.
+/// The same with a statement: the overwrite that lost to a compaction is planned again, and replaces what is there then. Where rows
+/// are judged it need not be planned again.
 #[tokio::test]
 async fn an_overwrite_that_lost_to_a_compaction_replaces_its_output() {
     let (store, mut first) = three_rows(Delta).await;
@@ -178,12 +214,15 @@ async fn an_overwrite_that_lost_to_a_compaction_replaces_its_output() {
     let a = rewrite(&first, false).await;
     committed(&first.commit_prepared(a, &once()).await.unwrap());
     let whole = lakebed_table::Scope::Whole;
-    let refused = second.overwrite(source(crate::support::batch(&[8])), &whole, &once()).await.unwrap();
+    let refused =
+        second.overwrite(source(crate::support::batch(&[8])), &whole, &under("delta-serializable")).await.unwrap();
     assert!(matches!(refused.outcome, Outcome::Conflict(_)), "{refused:?}");
+    assert_eq!(committed(&second.overwrite(source(crate::support::batch(&[7])), &whole, &once()).await.unwrap()), 4);
+    assert_eq!(ids(&store).await, vec![7]);
     let options = CommitOptions::default();
     let mut third = opened(&store).await;
     let report = third.overwrite(source(crate::support::batch(&[8])), &whole, &options).await.unwrap();
-    assert_eq!(committed(&report), 4);
+    assert_eq!(committed(&report), 5);
     assert_eq!(ids(&store).await, vec![8]);
     sound(&store, Delta).await;
 }

@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub(crate) struct State {
     /// The transaction that made it.
     pub(crate) id: String,
+    /// Live files: path → deletion vector as the log spells it, null where there is none (Delta).
+    vectors: BTreeMap<String, Value>,
     /// Live files: path → live rows.
     pub(crate) files: BTreeMap<String, u64>,
     /// Further objects that it names.
@@ -101,11 +103,16 @@ fn apply(state: &mut State, action: &Value) {
     if let Some(remove) = action.get("remove") {
         let path = object(remove);
         assert!(state.files.remove(&path).is_some(), "{path} is removed and was not there");
+        let vector = state.vectors.remove(&path).unwrap_or_default();
+        assert_eq!(remove.get("deletionVector").cloned().unwrap_or_default(), vector, "{path} under another vector");
     }
     if let Some(add) = action.get("add") {
         let stats: Value = serde_json::from_str(add["stats"].as_str().unwrap()).unwrap();
         let path = object(add);
-        assert!(state.files.insert(path.clone(), stats["numRecords"].as_u64().unwrap()).is_none(), "{path} twice");
+        let vector = add.get("deletionVector").cloned().unwrap_or_default();
+        let live = stats["numRecords"].as_u64().unwrap() - vector["cardinality"].as_u64().unwrap_or(0);
+        assert!(state.files.insert(path.clone(), live).is_none(), "{path} twice");
+        state.vectors.insert(path, vector);
     }
 }
 

@@ -159,7 +159,7 @@ async fn history_says_who_did_what() {
     assert_eq!(seen, expected);
     assert_eq!(history[0].transaction_id.as_deref(), Some(deleted.transaction_id.as_str()));
     assert_eq!(history[0].metrics["numDeletedRows"], "1");
-    assert_eq!(history[0].policy.as_deref().map(|policy| policy.contains("serializable")), Some(true), "{history:?}");
+    assert_eq!(history[0].policy.as_deref(), Some("precise@1"), "{history:?}");
     assert_eq!(table.history(Some(2)).await.unwrap().len(), 2);
 }
 
