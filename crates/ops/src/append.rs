@@ -133,7 +133,8 @@ fn replace_partitions(view: &dyn SnapshotView, plan: &mut Plan) -> Result<(), Op
         plan.read.push(file.id.clone());
         plan.removed.push(file.id);
     }
-    plan.predicates.extend(any.pop().map(|any| ReadPredicate { partition: vec![any], data: Vec::new() }));
+    plan.taking.scope = any.pop().map(|any| ReadPredicate { partition: vec![any], data: Vec::new() });
+    plan.predicates.extend(plan.taking.scope.clone());
     Ok(())
 }
 

@@ -10,7 +10,8 @@ use lakebed_delta::{DeltaFormat, Pending, Transaction, Vouched};
 use lakebed_naming::Version;
 use lakebed_ops::delta::{Statement, set_properties, statement};
 use lakebed_ops::{
-    Batches, Evolved, LOOKER, MergeSpec, OverwriteScope, Plan, SetColumn, Writing, append, delete, merge, overwrite, update,
+    Batches, Evolved, LOOKER, MergeSpec, OverwriteScope, Plan, SetColumn, Writing, append, delete, merge, overwrite,
+    update,
 };
 use lakebed_transaction::{Expr, Outcome, TransactionId, Verdict};
 use serde_json::{Map, Value};

@@ -79,6 +79,7 @@ pub fn change_columns(snapshot: &Snapshot, change: &ColumnChange, upgrade: bool)
         read_files: Vec::new(),
         keys: Vec::new(),
         row_changes: Vec::new(),
+        taking: None,
         operation: operation.to_owned(),
         parameters: parameters.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
         metrics: BTreeMap::new(),

@@ -146,8 +146,8 @@ async fn run(table: &mut Table, name: &str, text: &str, commit: &CommitOptions) 
         "RW_a" => overwrite(table, vec![row(600, "a", 6000)], Some("p = 'a'"), commit).await,
         "RW_c" => overwrite(table, vec![row(601, "c", 6010)], Some("p = 'c'"), commit).await,
         "RW_d" => overwrite(table, vec![row(125, "c", 1)], Some("id >= 25 AND id < 200"), commit).await,
-        "DPO_a" => overwrite(table, vec![row(700, "a", 7000)], Some("p = 'a'"), commit).await,
-        "DPO_c" => overwrite(table, vec![row(701, "c", 7010)], Some("p = 'c'"), commit).await,
+        "DPO_a" => partitions(table, row(700, "a", 7000), commit).await,
+        "DPO_c" => partitions(table, row(701, "c", 7010), commit).await,
         "OPT" => compact(table, None, None, commit).await,
         "OPT_a" => compact(table, Some("p = 'a'"), None, commit).await,
         // Only files with deleted rows are written anew.
@@ -172,6 +172,10 @@ async fn merge<const N: usize>(
 async fn overwrite(table: &mut Table, rows: Vec<Row>, range: Option<&str>, commit: &CommitOptions) -> Report {
     let scope = range.map_or(Scope::Whole, |range| Scope::Where(range.to_owned()));
     table.overwrite(source(batch(&rows)), &scope, commit).await.unwrap()
+}
+
+async fn partitions(table: &mut Table, row: Row, commit: &CommitOptions) -> Report {
+    table.overwrite(source(batch(&[row])), &Scope::Partitions, commit).await.unwrap()
 }
 
 async fn compact(table: &mut Table, range: Option<&str>, target: Option<u64>, commit: &CommitOptions) -> Report {
