@@ -23,7 +23,7 @@ COLUMNS = ["id", "p", "v", "x", "d", "t"]
 # name, properties, partitioned, and what else is done to the table
 TABLES = [
     ("plain", {}, False, set()),
-    ("partitioned", {}, True, set()),
+    ("partitioned", {"delta.checkpoint.writeStatsAsStruct": "true", "delta.checkpoint.writeStatsAsJson": "false"}, True, {"checkpoint"}),
     ("vectors", {"delta.enableDeletionVectors": "true"}, False, set()),
     ("vectors-partitioned", {"delta.enableDeletionVectors": "true"}, True, set()),
     ("tracking", {"delta.enableRowTracking": "true"}, False, {"ids"}),
@@ -32,7 +32,7 @@ TABLES = [
     ("mapped-name", {"delta.columnMapping.mode": "name"}, True, set()),
     ("mapped-id", {"delta.columnMapping.mode": "id", "delta.enableDeletionVectors": "true"}, False, set()),
     ("tracking-mapped", {"delta.enableRowTracking": "true", "delta.columnMapping.mode": "id"}, False, {"ids"}),
-    ("v2-checkpoints", {"delta.checkpointPolicy": "v2"}, False, {"checkpoint"}),
+    ("v2-checkpoints", {"delta.checkpointPolicy": "v2", "delta.checkpoint.writeStatsAsStruct": "true"}, False, {"checkpoint"}),
     ("feed", {"delta.enableChangeDataFeed": "true"}, False, {"feed"}),
     ("feed-vectors", {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "true"}, True, {"feed"}),
     ("clustered", {}, False, {"clustered"}),
@@ -139,9 +139,9 @@ class World:
         self.model = {}
         self.check("created")
 
-    def spark_rows(self):
+    def spark_rows(self, table=None):
         wanted = "id, p, v, x, CAST(d AS STRING) AS d, date_format(t, \"yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'\") AS t"
-        found = self.spark.sql(f"SELECT {wanted} FROM {self.table}").collect()
+        found = self.spark.sql(f"SELECT {wanted} FROM {table or self.table}").collect()
         rows = {one["id"]: tuple(one[name] for name in COLUMNS) for one in found}
         if len(rows) != len(found):
             raise SystemExit(f"{self.name}: Spark sees a row twice")
@@ -219,17 +219,12 @@ class World:
         self.our_delete("id = 4 OR v = 107", lambda r: r[0] == 4 or r[2] == 107)
         self.our_update("id IN (7, 8)", "p = 'zz'", lambda r: (r[0], "zz", *r[2:]) if r[0] in (7, 8) else r)
         self.keeps(ids, "ours after Spark")
-        if "compact-log" in self.extras:
-            self.lakebed.run("compact-log", self.path)
-            if not list(Path(self.path, "_delta_log").glob("*.compacted.json")):
-                raise SystemExit(f"{self.name}: no compacted log was written")
         if self.extras & {"checkpoint", "compact-log"} or self.name == "plain":
-            if "compact-log" not in self.extras:
-                self.lakebed.run("checkpoint", self.path)
-            self.forget()
-            self.check("our upkeep")
+            self.upkeep()
         self.sql(f"OPTIMIZE {self.table}", "optimize")
         self.keeps(ids, "optimize")
+        self.our_compaction()
+        self.keeps(ids, "our compaction")
         self.our_merge([row(1, "b", -11), row(50, "a")])
         scope = [row(61, "zz"), row(62, "zz")]
         self.lakebed.commit("overwrite", self.path, self.lakebed.rows_file(scope), "--where", "p = 'zz'")
@@ -243,6 +238,69 @@ class World:
     def forget(self):
         """Spark reads the log anew."""
         self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+    def upkeep(self):
+        """Our checkpoint, or our compacted log: both readers go on, and Spark reads a copy that holds nothing else."""
+        log = Path(self.path, "_delta_log")
+        self.lakebed.run("compact-log" if "compact-log" in self.extras else "checkpoint", self.path)
+        self.forget()
+        self.check("our upkeep")
+        copy = Path(self.path + "-alone")
+        shutil.copytree(self.path, copy)
+        log = copy / "_delta_log"
+        # Hadoop's own sums of files that change here; the checksums of versions have no dot before their names.
+        for name in log.glob(".*.crc"):
+            name.unlink()
+        if "compact-log" in self.extras:
+            self.empty_compacted(log)
+        else:
+            self.drop_below_checkpoint(log)
+        # What the copy holds is read for the first time here.
+        if self.spark_rows(f"delta.`{copy}`") != self.model:
+            raise SystemExit(f"{self.name}: what we wrote for upkeep is not enough for Spark")
+        found = self.spark.sql(f"SELECT v FROM delta.`{copy}` WHERE id = 40").collect()
+        if [one["v"] for one in found] != [self.model[40][2]]:
+            raise SystemExit(f"{self.name}: Spark does not find a row by its statistics")
+        if "compact-log" not in self.extras:
+            self.checksum(copy)
+
+    def checksum(self, copy):
+        """Spark holds our checksum file against the state that it computed."""
+        jvm = self.spark._jvm
+        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self.spark._jsparkSession, str(copy))
+        nothing = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(jvm.java.util.HashMap())
+        if not log.unsafeVolatileSnapshot().validateChecksum(nothing):
+            raise SystemExit(f"{self.name}: Spark found no checksum of ours")
+
+    def drop_below_checkpoint(self, log):
+        """Removes every commit that a checkpoint stands for."""
+        newest = max(int(one.name.split(".")[0]) for one in log.glob("*.checkpoint*"))
+        gone = [one for one in log.glob("*.json") if one.name[:20].isdigit() and ".checkpoint" not in one.name and int(one.name[:20]) <= newest]
+        # The commit of the checkpoint's own version may stay; without it the checkpoint has to tell everything.
+        for one in gone:
+            one.unlink()
+        if not gone:
+            raise SystemExit(f"{self.name}: no commit below the checkpoint")
+
+    def empty_compacted(self, log):
+        """Takes the contents of the commits that a compacted log stands for: whoever reads them finds no row."""
+        compacted = list(log.glob("*.compacted.json"))
+        if not compacted:
+            raise SystemExit(f"{self.name}: no compacted log was written")
+        for one in compacted:
+            first, last = (int(number) for number in one.name.split(".")[:2])
+            for version in range(first, last + 1):
+                commit = log / f"{version:020}.json"
+                lines = commit.read_text().splitlines()
+                kept = [line for line in lines if not line.startswith(('{"add"', '{"remove"'))]
+                commit.write_text("\n".join(kept) + "\n")
+
+    def our_compaction(self):
+        """Small files of both writers, joined by us; nothing is left to do where Spark joined them all."""
+        answer = self.lakebed.run("compact", self.path, "--durability", "none")
+        if answer["outcome"] not in ("committed", "nothing"):
+            raise SystemExit(f"{self.name}: our compaction: {answer}")
+        self.check("our compaction")
 
     def row_ids(self):
         if "ids" not in self.extras:
@@ -278,16 +336,28 @@ class World:
             self.feed(newest)
 
     def feed(self, newest):
-        """What the change feed says of each version is the difference between two versions, for Spark and for us."""
-        columns = ", ".join(name for name in COLUMNS if name not in ("d", "t", "x"))
-        for version in range(2, newest + 1):
-            at = lambda v: {tuple(r) for r in self.spark.sql(f"SELECT {columns} FROM {self.table} VERSION AS OF {v}").collect()}
-            before, after = at(version - 1), at(version)
-            told = self.spark.sql(f"SELECT _change_type, {columns} FROM table_changes_by_path('{self.path}', {version}, {version})").collect()
-            gone = {tuple(r)[1:] for r in told if r["_change_type"] in ("delete", "update_preimage")}
-            come = {tuple(r)[1:] for r in told if r["_change_type"] in ("insert", "update_postimage")}
-            if (gone - come, come - gone) != (before - after, after - before):
-                raise SystemExit(f"{self.name}: version {version} is told as -{gone} +{come}, and is {before - after} to {after - before}")
+        """What the change feed says of each version is the difference between two versions, as Spark tells it and as we do."""
+        columns = [name for name in COLUMNS if name not in ("d", "t", "x")]
+        listed = ", ".join(columns)
+        told = self.spark.sql(f"SELECT _commit_version, _change_type, {listed} FROM table_changes_by_path('{self.path}', 1, {newest})").collect()
+        theirs = [(one["_commit_version"], one["_change_type"], *(one[name] for name in columns)) for one in told]
+        ours = [
+            (one["version"], one["change"], *(one["row"][name] for name in columns))
+            for one in self.lakebed.run("changes", self.path, "--from", "0", "--to", str(newest))
+        ]
+        before = set()
+        for version in range(1, newest + 1):
+            found = self.spark.sql(f"SELECT {listed} FROM {self.table} VERSION AS OF {version}").collect()
+            after = {tuple(one) for one in found}
+            for who, changes in (("Spark", theirs), ("lakebed", ours)):
+                here = [one for one in changes if one[0] == version]
+                gone = {one[2:] for one in here if one[1] in ("delete", "update_preimage")}
+                come = {one[2:] for one in here if one[1] in ("insert", "update_postimage")}
+                if (gone - come, come - gone) != (before - after, after - before):
+                    raise SystemExit(
+                        f"{self.name}: {who} tells version {version} as -{gone} +{come}, and it is -{before - after} +{after - before}"
+                    )
+            before = after
 
 
 def overlapping(spark, lakebed, root):

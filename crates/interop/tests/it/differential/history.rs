@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// A backslash in a text of SQL.
+const OUR_BACKSLASH: &str = r"\\";
+const THEIR_BACKSLASH: &str = r"\";
 const MAPPING_MODE: &str = "delta.columnMapping.mode";
 
 /// How often each writer had its turn, and what the table went through.
@@ -124,12 +127,12 @@ impl<'a> History<'a> {
             Step::Append(rows) => table.append(source(rows), &commit).await,
             Step::Overwrite(rows) => table.overwrite(source(rows), &Scope::Whole, &commit).await,
             Step::OverwriteWhere(predicate, rows) => {
-                table.overwrite(source(rows), &Scope::Where(predicate.sql()), &commit).await
+                table.overwrite(source(rows), &Scope::Where(predicate.sql(OUR_BACKSLASH)), &commit).await
             }
-            Step::Delete(predicate) => table.delete(&predicate.sql(), &commit).await,
+            Step::Delete(predicate) => table.delete(&predicate.sql(OUR_BACKSLASH), &commit).await,
             Step::Update(assignment, predicate) => {
                 let (column, value) = assignment.sql();
-                table.update(&[format!("{column} = {value}")], Some(&predicate.sql()), &commit).await
+                table.update(&[format!("{column} = {value}")], Some(&predicate.sql(OUR_BACKSLASH)), &commit).await
             }
             Step::Merge(rows, matched, insert) => {
                 let spec = MergeSpec {
@@ -166,12 +169,12 @@ impl<'a> History<'a> {
             Step::Append(rows) => json!({"do": "append", "rows": listed(rows)}),
             Step::Overwrite(rows) => json!({"do": "overwrite", "rows": listed(rows), "where": null}),
             Step::OverwriteWhere(predicate, rows) => {
-                json!({"do": "overwrite", "rows": listed(rows), "where": predicate.sql()})
+                json!({"do": "overwrite", "rows": listed(rows), "where": predicate.sql(THEIR_BACKSLASH)})
             }
-            Step::Delete(predicate) => json!({"do": "delete", "where": predicate.sql()}),
+            Step::Delete(predicate) => json!({"do": "delete", "where": predicate.sql(THEIR_BACKSLASH)}),
             Step::Update(assignment, predicate) => {
                 let (column, value) = assignment.sql();
-                json!({"do": "update", "set": {column: value}, "where": predicate.sql()})
+                json!({"do": "update", "set": {column: value}, "where": predicate.sql(THEIR_BACKSLASH)})
             }
             Step::Merge(rows, matched, insert) => {
                 json!({"do": "merge", "rows": listed(rows), "matched": matched.theirs(), "insert": insert})

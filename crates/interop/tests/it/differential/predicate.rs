@@ -20,8 +20,8 @@ pub(crate) enum Predicate {
 }
 
 impl Predicate {
-    /// As both writers are given it.
-    pub(crate) fn sql(&self) -> String {
+    /// As a writer is given it. What stands for a backslash in a text is Spark's escape with us, and plain with deltalake.
+    pub(crate) fn sql(&self, backslash: &str) -> String {
         match self {
             Self::Ids(ids) => format!("id IN ({})", ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
             Self::From(from) => format!("id >= {from}"),
@@ -30,9 +30,9 @@ impl Predicate {
             Self::NotWriter(w) => format!("w <> {w}"),
             Self::WriterNull => "w IS NULL".to_owned(),
             Self::TextNull => "s IS NULL".to_owned(),
-            Self::Text(text) => format!("s = '{}'", text.replace('\'', "''")),
-            Self::And(left, right) => format!("({}) AND ({})", left.sql(), right.sql()),
-            Self::Or(left, right) => format!("({}) OR ({})", left.sql(), right.sql()),
+            Self::Text(text) => format!("s = '{}'", text.replace('\'', "''").replace('\\', backslash)),
+            Self::And(left, right) => format!("({}) AND ({})", left.sql(backslash), right.sql(backslash)),
+            Self::Or(left, right) => format!("({}) OR ({})", left.sql(backslash), right.sql(backslash)),
         }
     }
 
