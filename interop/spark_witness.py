@@ -36,7 +36,7 @@ TABLES = [
     ("feed", {"delta.enableChangeDataFeed": "true"}, False, {"feed"}),
     ("feed-vectors", {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "true"}, True, {"feed"}),
     ("clustered", {}, False, {"clustered"}),
-    ("compacted-log", {}, False, {"compact-log"}),
+    ("compacted-log", {"delta.checkpointInterval": "100"}, False, {"compact-log"}),
     ("widened", {"delta.enableTypeWidening": "true"}, False, {"widened"}),
     ("constrained", {"delta.constraints.small": "v < 100000", "delta.appendOnly": "false"}, False, set()),
 ]
@@ -273,10 +273,9 @@ class World:
             raise SystemExit(f"{self.name}: Spark found no checksum of ours")
 
     def drop_below_checkpoint(self, log):
-        """Removes every commit that a checkpoint stands for."""
+        """Removes every commit that a checkpoint stands for, but its own: Spark insists on one commit."""
         newest = max(int(one.name.split(".")[0]) for one in log.glob("*.checkpoint*"))
-        gone = [one for one in log.glob("*.json") if one.name[:20].isdigit() and ".checkpoint" not in one.name and int(one.name[:20]) <= newest]
-        # The commit of the checkpoint's own version may stay; without it the checkpoint has to tell everything.
+        gone = [one for one in log.glob("*.json") if one.name[:20].isdigit() and ".checkpoint" not in one.name and int(one.name[:20]) < newest]
         for one in gone:
             one.unlink()
         if not gone:
