@@ -4,12 +4,14 @@
 //! - `tidy` holds the rules of the house that no compiler holds;
 //! - `python` makes the Python environment of the tests and prints its interpreter;
 //! - `interop spark` lets Spark and the program write the same Delta tables in turn and compares what they read;
+//! - `kills` kills writer processes, ours and the real clients', and audits what they left;
 //! - `test` runs every test, those against the real clients included.
 //!
 //! Nothing here depends on the product, so that a chore starts at once.
 
 mod codegen;
 mod error;
+mod kills;
 mod python;
 mod spark;
 mod suite;
@@ -21,7 +23,7 @@ use std::process::ExitCode;
 use error::Error;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask codegen [--check] | interop spark [--only TABLE] | python | tidy | test";
+const USAGE: &str = "usage: cargo xtask codegen [--check] | interop spark [--only TABLE] | kills [--kills N] | python | tidy | test";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -41,6 +43,7 @@ fn run(args: &[&str]) -> Result<(), Error> {
         ["codegen", "--check"] => codegen::check(&workspace),
         ["python"] => python::environment(&workspace).map(|python| println!("{}", python.display())),
         ["interop", "spark", more @ ..] => spark::run(&workspace, more),
+        ["kills", more @ ..] => kills::run(&workspace, more),
         ["tidy"] => tidy::run(&workspace),
         ["test"] => suite::run(&workspace),
         _ => Err(Error::Usage(USAGE)),

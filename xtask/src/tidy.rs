@@ -4,6 +4,7 @@
 //! workspace and asks them all.
 
 mod edges;
+mod field_cases;
 mod lock;
 mod prose;
 mod rules_docs;
@@ -49,6 +50,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Error> {
             findings.extend(lock::check(text));
         }
     }
+    findings.extend(field_cases::check(workspace, &files));
     let printed = files.iter().filter_map(|(path, text)| Some((rules_docs::policy_of(path)?, text.as_str())));
     findings.extend(rules_docs::check(workspace, printed)?);
 

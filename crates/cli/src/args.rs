@@ -31,6 +31,9 @@ pub(crate) struct Global {
     /// Print one JSON document on standard output and nothing else there.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Tell on standard error what was done, as it ends: commits, their attempts and requests, what was judged and loaded.
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
     /// An option of the store, by object_store's name for it; stronger than the environment.
     #[arg(long = "storage-option", value_name = "KEY=VALUE", global = true)]
     storage_options: Vec<String>,

@@ -18,6 +18,7 @@ mod predicate;
 mod progress;
 mod report;
 mod rows;
+mod verbose;
 
 use crate::args::Cli;
 use crate::error::CliError;
@@ -27,6 +28,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if cli.global.verbose {
+        verbose::tell();
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let ended = match runtime {
         Ok(runtime) => runtime.block_on(commands::run(cli)),

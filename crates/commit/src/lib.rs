@@ -23,5 +23,5 @@ pub use find::{Find, FindStep, Found};
 pub use format::{
     EntryRef, Fetched, Finished, Format, FormatError, Judged, Listing, Need, Page, Parsed, Rebased, Rendered,
 };
-pub use machine::{Commit, Step};
+pub use machine::{Commit, Phase, Step};
 pub use request::{Answer, Listed, ObjectName, Request};

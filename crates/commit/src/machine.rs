@@ -76,6 +76,23 @@ pub(crate) struct Attempt {
     pub(crate) entry: Bytes,
 }
 
+/// What a commit is busy with, for whoever watches it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Reading the log's listing.
+    Listing,
+    /// Reading, judging and following landed entries.
+    Following,
+    /// Offering our entry, and before it what must be there.
+    Publishing,
+    /// Finding out what stands at the name that was tried.
+    Confirming,
+    /// Taking our entry out of a number that a cleanup had freed.
+    Withdrawing,
+    /// Letting time pass, or done.
+    Waiting,
+}
+
 pub(crate) enum State {
     Idle,
     /// Reading the log's listing.
@@ -195,6 +212,28 @@ impl<F: Format> Commit<F> {
     #[must_use]
     pub const fn format(&self) -> &F {
         &self.format
+    }
+
+    /// What it is busy with: what the requests of the last [`Step::Ask`] are for.
+    #[must_use]
+    pub const fn phase(&self) -> Phase {
+        if self.paused {
+            return Phase::Waiting;
+        }
+        match &self.state {
+            State::Listing { .. } => Phase::Listing,
+            State::Window(_) => Phase::Following,
+            State::Side { .. } | State::Creating(_) => Phase::Publishing,
+            State::Confirming(_) | State::Identifying { .. } => Phase::Confirming,
+            State::Checking(_) | State::Withdrawing(_) => Phase::Withdrawing,
+            State::Idle | State::Resting => Phase::Waiting,
+        }
+    }
+
+    /// How often an entry of ours was offered.
+    #[must_use]
+    pub const fn attempts(&self) -> u32 {
+        self.attempts
     }
 
     /// How often ours was rebased over landed entries.

@@ -100,6 +100,12 @@ impl Store for Below {
         self.inner.swap(&self.name(name)?, old, new).await
     }
 
+    async fn strays(&self) -> Result<Vec<Listed>, StoreError> {
+        let all = self.inner.strays().await?;
+        let below = all.into_iter().filter(|listed| listed.name.starts_with(&self.prefix));
+        Ok(below.map(|listed| self.shown(listed)).collect())
+    }
+
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
         self.inner.delete(&self.name(name)?).await
     }

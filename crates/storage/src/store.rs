@@ -118,4 +118,13 @@ pub trait Store: Send + Sync + fmt::Debug {
         }
         Ok(())
     }
+
+    /// Files that writers left behind when they died and that no listing shows, because they never became objects: what a
+    /// cleanup removes by [`Store::delete_all`] once they are older than any write lasts. Most stores have none.
+    ///
+    /// # Errors
+    /// The store could not be asked.
+    async fn strays(&self) -> Result<Vec<Listed>, StoreError> {
+        Ok(Vec::new())
+    }
 }

@@ -1,13 +1,14 @@
 //! Running one commit: in turn with the other writers of this process, on what they already know.
 
 use crate::create::Place;
-use crate::perform;
-use crate::{CommitOptions, TableError};
+use crate::traced::{self, Traced};
+use crate::{CommitOptions, TableError, perform};
 use bytes::Bytes;
 use lakebed_commit::{Backoff, Budget, Commit, Format, Freshness};
 use lakebed_naming::Version;
 use lakebed_transaction::Outcome;
 use std::time::Duration;
+use tracing::Instrument as _;
 
 /// How long a writer waits for its turn before it goes ahead without; the store decides in any case.
 const TURN_WAIT: Duration = Duration::from_secs(10);
@@ -56,10 +57,13 @@ impl Place {
         };
         let until_ms = known.map_or(0, |known_ms| known_ms.saturating_add(trust_ms));
         let held = base.map(|base| self.shared.entries_above(base)).unwrap_or_default();
-        let mut commit =
-            Commit::new(format, pending, base, Freshness { until_ms, for_ms: trust_ms }, budget).with_landed(held);
+        let span = traced::commit(self.store.root(), &format, &pending, base);
+        let mut commit = Commit::new(Traced(format), pending, base, Freshness { until_ms, for_ms: trust_ms }, budget)
+            .with_landed(held);
         let asked_ms = self.clock.now_ms();
-        let answer = perform::run(&mut commit, &*self.store, &self.clock).await;
+        let answer = perform::run(&mut commit, &*self.store, &self.clock).instrument(span.clone()).await;
+        traced::ended(&span, &answer, commit.rebases());
+        drop(span);
         if let Ok(Outcome::Committed { version, .. }) = &answer {
             if base.is_none() {
                 // What is known here is of a table that stood in this place before.

@@ -53,6 +53,7 @@ mod summary;
 mod table;
 mod tailed;
 mod time_travel;
+mod traced;
 mod upkeep;
 mod verify;
 

@@ -6,8 +6,10 @@ use lakebed_commit::{Answer, Commit, CommitError, Find, FindStep, Format, Found,
 use lakebed_storage::{Create, Store, StoreError};
 use lakebed_transaction::Outcome;
 use std::time::Duration;
+use tracing::Instrument as _;
 
 use crate::clock::Clock;
+use crate::traced;
 
 /// Runs a commit to its answer. The future may be dropped at any await: the table is then as after a crash there.
 pub(crate) async fn run<F: Format>(
@@ -16,11 +18,17 @@ pub(crate) async fn run<F: Format>(
     clock: &Clock,
 ) -> Result<Outcome, CommitError> {
     let mut step = commit.start(clock.now_ms());
+    let mut asked = 0;
     loop {
         match step {
-            Step::Done(answer) => return answer,
+            Step::Done(answer) => {
+                traced::asked(asked);
+                return answer;
+            }
             Step::Ask(requests) => {
-                let answers = perform(store, requests).await;
+                asked += requests.iter().filter(|request| !matches!(request, Request::Wait { .. })).count() as u64;
+                let span = traced::step(commit.phase(), commit.attempts(), requests.len());
+                let answers = perform(store, requests).instrument(span).await;
                 step = commit.answer(answers, clock.now_ms());
             }
         }

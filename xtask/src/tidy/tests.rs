@@ -1,4 +1,4 @@
-use super::{edges, lock, prose, rules_docs, source};
+use super::{edges, field_cases, lock, prose, rules_docs, source};
 
 fn problems(findings: Vec<super::Finding>) -> Vec<String> {
     findings.iter().map(ToString::to_string).collect()
@@ -190,4 +190,14 @@ fn a_stale_rule_table_is_named() {
     }
     assert_eq!(rules_docs::compare("lance", "a\n", "a\n"), None);
     assert!(rules_docs::compare("lance", "a\n", "b\n").unwrap().to_string().contains("docs/rules/lance.md"));
+}
+
+#[test]
+fn a_field_case_names_tests_that_are_there_or_says_what_is_missing() {
+    let page = "| # | |\n|---|---|\n| 1 | `a.rs::one`, `a.rs::two` |\n| 2 | To come: a lock |\n| 3 | |\n| 4 | `b.rs::one` |\n";
+    let text = |path: &str| (path == "a.rs").then_some("fn one() {}\nasync fn two_and_more() {}");
+    let found = problems(field_cases::missing_tests(page, text));
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(found[0].contains("docs/failures.md:3: case 1: there is no test `two` in `a.rs`"), "{found:?}");
+    assert!(found[1].contains("case 3 has no test") && found[2].contains("`b.rs`"), "{found:?}");
 }

@@ -51,6 +51,17 @@ impl Lakebed {
         self.run_with(args, "")
     }
 
+    /// Runs the program with these in its environment.
+    pub(crate) fn run_in(&self, args: &[&str], environment: &[(&str, String)]) -> Run {
+        let variables = environment.iter().map(|(key, value)| (*key, value.as_str()));
+        let output = self.command(args).envs(variables).stdin(Stdio::null()).output().unwrap();
+        Run {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     /// Runs the program with this on standard input.
     pub(crate) fn run_with(&self, args: &[&str], input: &str) -> Run {
         let mut child =

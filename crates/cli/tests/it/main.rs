@@ -15,6 +15,7 @@ mod readme;
 mod rebased;
 mod refs;
 mod rules;
+mod secrets;
 mod statements;
 mod unanswered;
 mod upkeep;

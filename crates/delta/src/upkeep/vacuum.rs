@@ -65,6 +65,12 @@ impl Vacuum {
         modified_ms < self.expired_ms && !self.is_hidden(name) && !self.needed.contains(name)
     }
 
+    /// Whether a file that is no object goes, by its time alone: one that a writer left behind when it died.
+    #[must_use]
+    pub const fn removes_stray(&self, modified_ms: i64) -> bool {
+        modified_ms < self.expired_ms
+    }
+
     /// Hidden are names that start with `_` or `.`, folders and files alike, but for change data and for folders of
     /// partition columns whose names start so.
     fn is_hidden(&self, name: &str) -> bool {

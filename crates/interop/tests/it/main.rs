@@ -5,6 +5,7 @@ mod checked_in;
 mod delta_ours;
 mod delta_theirs;
 mod differential;
+mod kills;
 mod lance_ours;
 mod lance_refs;
 mod lance_replayed;

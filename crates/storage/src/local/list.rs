@@ -13,7 +13,7 @@ const DEPTH_MAX: usize = 128;
 
 /// The files below `root/prefix` whose names (relative to `root`) sort after `after`, the first `limit` of them.
 pub(super) fn list(root: &Path, prefix: &str, after: &str, limit: usize) -> io::Result<Vec<Listed>> {
-    let mut walk = Walk { after, limit, found: Vec::new() };
+    let mut walk = Walk { after, limit, temporary: false, found: Vec::new() };
     if limit == 0 {
         return Ok(walk.found);
     }
@@ -28,9 +28,18 @@ pub(super) fn list(root: &Path, prefix: &str, after: &str, limit: usize) -> io::
     Ok(walk.found)
 }
 
+/// All temporary files below `root`, of processes that are at work and of those that died.
+pub(super) fn temporaries(root: &Path) -> io::Result<Vec<Listed>> {
+    let mut walk = Walk { after: "", limit: usize::MAX, temporary: true, found: Vec::new() };
+    walk.folder(root.to_owned(), "", 0)?;
+    Ok(walk.found)
+}
+
 struct Walk<'a> {
     after: &'a str,
     limit: usize,
+    /// Whether temporary files are looked for, or objects.
+    temporary: bool,
     found: Vec<Listed>,
 }
 
@@ -83,7 +92,7 @@ impl Walk<'_> {
             let name = format!("{above}{file_name}/");
             return Ok(self.may_hold(&name).then_some(name));
         }
-        if is_temporary(file_name) {
+        if is_temporary(file_name) != self.temporary {
             return Ok(None);
         }
         let name = format!("{above}{file_name}");

@@ -62,6 +62,7 @@ impl fmt::Display for Durability {
 /// durable by an fsync of the folder. The link is what decides: the kernel lets one of many succeed, and nobody ever sees
 /// half an object. On Linux the temporary file has no name (`O_TMPFILE`) where the file system has such files; elsewhere it
 /// is called `.tmp-…` and unlinked at the end. Folders are made when first needed and fsynced up to the first one that was there.
+/// A process that is killed leaves at most such a file, which [`Store::strays`] shows to a cleanup.
 /// With [`Durability::None`] the fsyncs are left out. A file system without hard links is refused at the first create.
 ///
 /// If something fails after the link, the answer is [`Create::Unknown`]: the object is visible, perhaps not yet for good.
@@ -242,6 +243,11 @@ impl Store for LocalStore {
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
         let path = self.path(name)?;
         self.run(0, move || disk::remove(&path)).await.map_err(|error| self.failed(name, error))
+    }
+
+    async fn strays(&self) -> Result<Vec<Listed>, StoreError> {
+        let root = self.inner.folder.clone();
+        blocking(move || list::temporaries(&root)).await.map_err(|error| self.failed(prefix_shown(""), error))
     }
 
     async fn delete_all(&self, names: &[String]) -> Result<(), StoreError> {

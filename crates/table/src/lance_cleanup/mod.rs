@@ -120,6 +120,8 @@ impl Plan {
         let aged_ms = now_ms.saturating_sub(millis(UNNAMED_MAX));
         let left = listed.iter().filter(|entry| matches!(TableName::parse(&entry.name), TableName::Temporary));
         plan.files.extend(left.filter(|entry| entry.modified_ms < aged_ms).cloned());
+        let strays = store.strays().await?;
+        plan.files.extend(strays.into_iter().filter(|entry| entry.modified_ms < aged_ms));
         plan.take_in_detached(store, &listed).await?;
         plan.take_in_branches(table).await?;
         Ok(plan)

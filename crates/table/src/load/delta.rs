@@ -4,6 +4,7 @@ use super::{list_all, read_all};
 use crate::TableError;
 use crate::snapshot::DeltaVersion;
 use crate::time_travel::lifted;
+use crate::traced;
 use bytes::Bytes;
 use lakebed_commit::ObjectName;
 use lakebed_delta::{DeltaError, Hint, Load, LoadStep, LogTail, Snapshot};
@@ -18,6 +19,14 @@ const REFILLED_MS: i64 = 60_000;
 
 /// Loads the newest version, or the one asked for. `None`: there is no Delta log.
 pub(crate) async fn load(
+    store: &dyn Store,
+    at: Option<Version>,
+    tail: Option<&LogTail>,
+) -> Result<Option<DeltaVersion>, TableError> {
+    traced::replay("delta", load_at(store, at, tail)).await
+}
+
+async fn load_at(
     store: &dyn Store,
     at: Option<Version>,
     tail: Option<&LogTail>,
@@ -43,10 +52,19 @@ pub(crate) async fn newer(
     held: &DeltaVersion,
     tail: Option<&LogTail>,
 ) -> Result<Option<DeltaVersion>, TableError> {
+    traced::replay("delta", newer_than(store, held, tail)).await
+}
+
+async fn newer_than(
+    store: &dyn Store,
+    held: &DeltaVersion,
+    tail: Option<&LogTail>,
+) -> Result<Option<DeltaVersion>, TableError> {
     let base = held.snapshot.version();
     let listed = list_all(store, LOG_FOLDER, Some(&commit_path(base))).await?;
     let commits = commits(&listed);
     let Some((newest, modified_ms)) = commits.last().copied() else {
+        traced::replayed(base, 1);
         return Ok(None);
     };
     let contiguous = commits.iter().zip(base.get() + 1..).all(|((version, _), expected)| version.get() == expected);
@@ -61,6 +79,7 @@ pub(crate) async fn newer(
         return load(store, None, tail).await;
     }
     let wanted = commits.iter().map(|(version, _)| ObjectName::new(commit_path(*version))).collect();
+    traced::replayed(newest, 1 + commits.len());
     let mut entries: HashMap<_, _> = read_all(store, wanted).await?.into_iter().collect();
     let mut snapshot = Arc::clone(&held.snapshot);
     for (version, _) in commits {
@@ -112,19 +131,24 @@ pub(crate) fn first(version: Version, entry: &Bytes) -> Result<Snapshot, DeltaEr
     }
 }
 
+/// Reads what the load asks for, after a hint and a listing.
 async fn replay(store: &dyn Store, mut load: Load, mut listed: Vec<Listed>) -> Result<DeltaVersion, TableError> {
+    let mut requests = 2;
     loop {
         match load.step().map_err(|source| delta_error(store, source))? {
             LoadStep::Needs(needed) => {
+                requests += needed.len();
                 for (name, bytes) in read_all(store, needed).await? {
                     load.feed(name, bytes);
                 }
             }
             LoadStep::Relist => {
+                requests += 1;
                 listed = list_all(store, LOG_FOLDER, None).await?;
                 load.relist(names(&listed));
             }
             LoadStep::Done(snapshot) => {
+                traced::replayed(snapshot.version(), requests);
                 let commit_modified_ms = modified_ms(&listed, snapshot.version());
                 return Ok(DeltaVersion { snapshot: Arc::new(*snapshot), commit_modified_ms, by_file_time: false });
             }

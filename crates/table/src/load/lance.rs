@@ -1,8 +1,8 @@
 //! Loading a Lance version: one listing and one manifest.
 
 use super::{PAGE, READ_AT_ONCE, list_all};
-use crate::TableError;
 use crate::snapshot::LanceVersion;
+use crate::{TableError, traced};
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use lakebed_commit::FormatError;
@@ -48,6 +48,10 @@ pub(crate) async fn load_version(
     scheme: Scheme,
     version: Version,
 ) -> Result<LanceVersion, TableError> {
+    traced::replay("lance", load_named(store, scheme, version)).await
+}
+
+async fn load_named(store: &dyn Store, scheme: Scheme, version: Version) -> Result<LanceVersion, TableError> {
     if let Some(number) = DetachedVersion::new(version.get()) {
         return load_detached(store, number).await;
     }
@@ -66,6 +70,7 @@ pub(crate) async fn load_version(
             }
         },
     };
+    traced::replayed(version, if found == scheme { 1 } else { 2 });
     let snapshot = opened(store, &name, &bytes, version)?;
     Ok(LanceVersion { snapshot: Arc::new(snapshot), scheme: found, migrating: false })
 }

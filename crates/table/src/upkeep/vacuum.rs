@@ -32,7 +32,7 @@ impl Vacuumed {
 impl Table {
     /// Of a Delta table: removes the files below the table's root that neither the newest version nor one younger than the retention needs
     /// (Delta). `retain` replaces `delta.deletedFileRetentionDuration`; a shorter one is refused unless `allow_shorter`,
-    /// because it takes files from writers that are still at work. With `dry_run` it only says which.
+    /// because it takes files from writers that are still at work. Temporary files of writers that died go by the same age. With `dry_run` it only says which.
     ///
     /// Of a Lance table: removes the versions that are older than the retention (a week where nobody says), and the files that
     /// no version names any more. Tags, branches and detached versions keep what they name. A retention below an hour is refused
@@ -55,11 +55,15 @@ impl Table {
         let scope = VacuumScope { retain_ms, allow_shorter };
         // First the files, then the version: what is committed in between is young, or named.
         let listed = list_all(&**self.store(), "", None).await?;
+        let strays = self.store().strays().await?;
         let mut doomed = self.unneeded(&listed, scope).await?;
         if !dry_run {
             // A version that brought an old file back in between keeps it.
             let again = self.unneeded(&doomed, scope).await?;
             doomed = again;
+        }
+        doomed.extend(self.left_behind(strays, scope)?);
+        if !dry_run {
             for some in doomed.chunks(REMOVED_AT_ONCE) {
                 let names: Vec<String> = some.iter().map(|entry| entry.name.clone()).collect();
                 self.store().delete_all(&names).await?;
@@ -75,5 +79,13 @@ impl Table {
         let vacuum =
             Vacuum::new(&held.snapshot, scope, self.now_ms()).map_err(|source| delta_error(&**self.store(), source))?;
         Ok(listed.iter().filter(|entry| vacuum.removes(&entry.name, entry.modified_ms)).cloned().collect())
+    }
+
+    /// Those of the temporary files that are old enough.
+    fn left_behind(&self, strays: Vec<Listed>, scope: VacuumScope) -> Result<Vec<Listed>, TableError> {
+        let Snapshot::Delta(held) = &self.snapshot else { return Ok(Vec::new()) };
+        let vacuum =
+            Vacuum::new(&held.snapshot, scope, self.now_ms()).map_err(|source| delta_error(&**self.store(), source))?;
+        Ok(strays.into_iter().filter(|entry| vacuum.removes_stray(entry.modified_ms)).collect())
     }
 }

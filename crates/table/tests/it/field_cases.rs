@@ -1,8 +1,10 @@
 //! Cases from the field on whole tables: what went wrong elsewhere, and what is right.
 
+mod crowds;
 mod deletions;
 mod lance;
 mod lost_answers;
+mod openings;
 mod rivals;
 mod rules;
 mod verdicts;

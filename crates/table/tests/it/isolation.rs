@@ -372,7 +372,17 @@ pub(crate) async fn compacted(table: &Table) -> Prepared {
     if table.format() == Delta { rewrite(table, false).await } else { compaction(table).await }
 }
 
-async fn compaction(table: &Table) -> Prepared {
+/// An overwrite of a Lance table with as many rows, in the columns that it has.
+pub(crate) async fn lance_overwrite(table: &Table, rows: u64) -> Prepared {
+    let Snapshot::Lance(held) = table.snapshot() else { panic!("a Lance table") };
+    let fragment = written_fragment(table.store(), rows).await;
+    let head = Head { read_version: Some(table.version()), id: unique_id(), properties: BTreeMap::new() };
+    let fields = held.snapshot.fields().to_vec();
+    let message = lakebed_lance::transaction::overwrite(head, vec![fragment], fields, BTreeMap::new());
+    Prepared::LanceTransaction(message.encode_to_vec().into())
+}
+
+pub(crate) async fn compaction(table: &Table) -> Prepared {
     let Snapshot::Lance(held) = table.snapshot() else { panic!("a Lance table") };
     let old = held.snapshot.fragments().to_vec();
     let rows = old.iter().map(|fragment| fragment.physical_rows).sum();

@@ -1,11 +1,14 @@
 //! Cleaning up Lance tables: what goes, and what must never go.
 
+use crate::local::{Local, now_ms};
 use crate::mortal::Mortal;
-use crate::support::{add, committed, once, opened, prepared_add, read_back, three_rows, try_add, unique_id};
+use crate::support::{
+    add, columns, committed, isolated, once, opened, prepared_add, read_back, three_rows, try_add, unique_id,
+};
 use async_trait::async_trait;
 use bytes::Bytes;
 use lakebed_storage::{Create, Listed, Store, StoreError};
-use lakebed_table::{CommitOptions, Prepared, Snapshot, Table, TableError, TableFormat, VersionSpec};
+use lakebed_table::{CommitOptions, NewTable, Prepared, Snapshot, Table, TableError, TableFormat, VersionSpec};
 use lakebed_transaction::{Outcome, RowSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -217,6 +220,25 @@ async fn files_that_nobody_names_wait_for_a_week() {
     let aged: Arc<dyn Store> = Aged::by(&store, 6 * DAY);
     opened(&aged).await.vacuum(Some(DAY), false, false).await.unwrap();
     assert!(names(&store).await.contains("data/abandoned.lance"));
+}
+
+/// Field case 66: temporary files of writers that died go with the next cleanup, once nobody can be at work on them.
+#[tokio::test]
+async fn temporary_files_of_the_dead_go() {
+    let local = Local::new();
+    let definition = NewTable::new(TableFormat::Lance, columns());
+    let (_, report) =
+        Table::create_store(local.store(), &isolated(), &definition, &CommitOptions::default()).await.unwrap();
+    let _ = committed(&report);
+    let week = 7 * 86_400_000;
+    local.put("_versions/.tmp-0-1", b"half", now_ms() - week - 1_000);
+    local.put("data/.tmp-0-2", b"half", now_ms() - week - 1_000);
+    local.put("_versions/.tmp-0-3", b"half", now_ms() - week + 60_000);
+    let mut table = opened(&local.store()).await;
+    let mut removed = table.vacuum(None, false, false).await.unwrap().files;
+    removed.sort_unstable();
+    assert_eq!(removed, ["_versions/.tmp-0-1", "data/.tmp-0-2"]);
+    assert!(local.has("_versions/.tmp-0-3") && !local.has("data/.tmp-0-2"));
 }
 
 /// Field case 35: a writer looked before version 2 was there and sleeps. No cleanup frees a number that it could use.

@@ -245,3 +245,22 @@ async fn a_version_that_brings_a_file_back_in_between_keeps_it() {
     assert_eq!(table.vacuum(None, false, false).await.unwrap().files, ["b.parquet"]);
     assert!(local.has("a.parquet"));
 }
+
+/// Field case 66: temporary files of writers that died go with the next vacuum, wherever they lie; those of writers that may be at
+/// work stay.
+#[tokio::test]
+async fn temporary_files_of_the_dead_go() {
+    let local = Local::new();
+    local.commit(0, &first(""), now_ms() - 30 * DAY_MS);
+    let left = ["_delta_log/.tmp-0-1", ".tmp-0-2", "_delta_log/00000000000000000001.json#3"];
+    for name in left {
+        local.put(name, b"half", now_ms() - 8 * DAY_MS);
+    }
+    local.put("_delta_log/.tmp-0-9", b"half", now_ms() - 6 * DAY_MS);
+    let mut sorted: Vec<_> = left.to_vec();
+    sorted.sort_unstable();
+    let mut removed = removed(&local).await;
+    removed.sort_unstable();
+    assert_eq!(removed, sorted);
+    assert!(local.has("_delta_log/.tmp-0-9") && left.iter().all(|name| !local.has(name)));
+}

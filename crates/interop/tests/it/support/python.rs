@@ -35,14 +35,19 @@ impl Python {
         Some(Self { program: program.into(), scripts })
     }
 
+    /// A script of `interop/`, not yet started, without input.
+    pub(crate) fn command<S: AsRef<str>>(&self, script: &str, arguments: &[S]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg(self.scripts.join(script)).args(arguments.iter().map(AsRef::as_ref)).stdin(Stdio::null());
+        command
+    }
+
     /// Starts a script of `interop/` on a table.
     pub(crate) fn start<S: AsRef<str>>(&self, script: &str, arguments: &[S]) -> Running {
         let output = tempfile::NamedTempFile::new().unwrap();
         let errors = tempfile::NamedTempFile::new().unwrap();
-        let child = Command::new(&self.program)
-            .arg(self.scripts.join(script))
-            .args(arguments.iter().map(AsRef::as_ref))
-            .stdin(Stdio::null())
+        let child = self
+            .command(script, arguments)
             .stdout(File::create(output.path()).unwrap())
             .stderr(File::create(errors.path()).unwrap())
             .spawn()

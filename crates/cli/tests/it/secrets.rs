@@ -1,0 +1,135 @@
+//! Secrets in URLs, options and the environment, and many ways to fail: none is shown, and what helps still is.
+
+use crate::common::{Lakebed, trips};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+
+/// In every planted secret, and in nothing else.
+const PLANTED: &str = "PLANTED";
+
+/// How a server of ours fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Failing {
+    /// This status, and a body that repeats the whole request, headers and all.
+    Echo(u16),
+    /// A success whose body is no answer to anything.
+    Nonsense,
+}
+
+/// A server that does nothing but fail, until the test ends.
+fn server(failing: Failing) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let _ = answer(stream, failing);
+        }
+    });
+    address
+}
+
+fn answer(mut stream: TcpStream, failing: Failing) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let (mut request, mut length) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 || line.trim().is_empty() {
+            break;
+        }
+        let lower = line.to_ascii_lowercase();
+        length = lower.strip_prefix("content-length:").map_or(length, |text| text.trim().parse().unwrap_or(0));
+        request += &line;
+    }
+    reader.take(length).read_to_end(&mut Vec::new())?;
+    let (status, body) = match failing {
+        Failing::Echo(status) => (status, format!("<Error><Code>AccessDenied</Code><Message>{request}</Message></Error>")),
+        Failing::Nonsense => (200, format!("<html>{request}</html>")),
+    };
+    write!(stream, "HTTP/1.1 {status} No\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+}
+
+/// Everything that a store can be asked by.
+fn commands(url: &str) -> Vec<Vec<String>> {
+    [
+        "show U",
+        "history U",
+        "scan U",
+        "create U --format delta --schema id",
+        "create U --format delta --schema id~long",
+        "create U --format lance --schema id~long",
+        "append U trips.csv",
+        "delete U --where id=1",
+        "set U a=b",
+        "vacuum U",
+        "checkpoint U",
+        "changes U --from 1",
+        "outcome U 00000000-0000-4000-8000-000000000000",
+        "bench U --format delta --writers 1 --commits 1",
+    ]
+    .into_iter()
+    .map(|line| line.split(' ').map(|word| word.replace('~', " ").replace('U', url)).collect())
+    .collect()
+}
+
+/// Runs a command in both forms of output, telling all that it can; everything that it wrote.
+fn said(lakebed: &Lakebed, args: &[String], more: &[&str], environment: &[(&str, String)]) -> String {
+    let mut all = String::new();
+    for extra in [&["-v"][..], &["--json", "-v"]] {
+        let args: Vec<&str> = args.iter().map(String::as_str).chain(more.iter().copied()).chain(extra.iter().copied()).collect();
+        let run = lakebed.run_in(&args, environment);
+        assert_ne!(run.code, 0, "{args:?}: {run:?}");
+        all += &run.stdout;
+        all += &run.stderr;
+    }
+    all
+}
+
+fn hides(shown: &str, what: &str) {
+    let at = shown.find(PLANTED).map(|at| shown[..at].chars().rev().take(300).collect::<Vec<_>>());
+    assert!(at.is_none(), "{what}: …{}{PLANTED}", at.unwrap_or_default().into_iter().rev().collect::<String>());
+    assert!(!shown.is_empty(), "{what}: nothing is said");
+}
+
+/// Field case 136, by the program: servers that repeat what they were sent, one that is not there, and URLs with secrets in every
+/// place.
+#[test]
+fn planted_secrets_are_shown_nowhere() {
+    let lakebed = trips();
+    let secrets = [
+        ("AWS_ACCESS_KEY_ID", "PLANTEDkeyid"),
+        ("AWS_SECRET_ACCESS_KEY", "PLANTEDsecret"),
+        ("AWS_SESSION_TOKEN", "PLANTEDtoken"),
+    ];
+    let environment: Vec<(&str, String)> = secrets.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
+    let options: Vec<String> =
+        secrets.iter().map(|(key, value)| format!("{}={value}", key.to_ascii_lowercase())).collect();
+    for failing in [Failing::Echo(403), Failing::Echo(400), Failing::Nonsense] {
+        let endpoint = format!("http://me:PLANTEDuser@{}", server(failing));
+        for args in commands("s3://bucket/folder") {
+            let what = format!("{failing:?} {args:?}");
+            let mut with_endpoint = environment.clone();
+            with_endpoint.push(("AWS_ENDPOINT", endpoint.clone()));
+            with_endpoint.push(("AWS_ALLOW_HTTP", "true".to_owned()));
+            with_endpoint.push(("AWS_REGION", "us-east-1".to_owned()));
+            hides(&said(&lakebed, &args, &[], &with_endpoint), &what);
+            let endpoint_option = format!("endpoint={endpoint}");
+            let mut more = vec!["--storage-option", &endpoint_option, "--storage-option", "region=us-east-1"];
+            more.extend(options.iter().flat_map(|option| ["--storage-option", option.as_str()]));
+            let shown = said(&lakebed, &args, &more, &[]);
+            hides(&shown, &what);
+            assert!(shown.contains("bucket/folder") || args.iter().any(|arg| arg == "id"), "{what}: {shown}");
+        }
+    }
+    for url in [
+        "s3://user:PLANTEDa@bucket/folder",
+        "s3://bucket/folder?sig=PLANTEDb#PLANTEDc",
+        "az://container/folder?sig=PLANTEDd",
+        "acme://user:PLANTEDe@host/folder?token=PLANTEDf",
+        "file://user:PLANTEDg@host/folder?token=PLANTEDh",
+        "memory://user:PLANTEDi@name/folder?token=PLANTEDj",
+    ] {
+        for args in commands(url) {
+            hides(&said(&lakebed, &args, &["--storage-option", "no_such_option=PLANTEDk"], &environment), &format!("{args:?}"));
+        }
+    }
+}

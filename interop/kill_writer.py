@@ -1,0 +1,74 @@
+"""A writer of the real client that is killed: one row for each commit, until somebody ends it.
+
+Unlike the other scripts it prints a line before and after each attempt, at once, so that whoever kills it knows what it
+believed: `told: trying N`, then `told: committed N [VERSION]` or `told: refused N`, where N is the id of the row. Ids count up from
+`--start`. deltalake does not say which version a commit became, so no version is printed of it.
+"""
+
+from common import parser, run
+
+# A store that speaks S3 takes the condition from the request; deltalake has to be told that it may rely on it.
+OPTIONS = {"conditional_put": "etag"}
+
+
+def say(what, *numbers):
+    print("told:", what, *numbers, flush=True)
+
+
+def delta(given):
+    from deltalake import DeltaTable, write_deltalake
+    from deltalake.exceptions import CommitFailedError
+
+    from delta_table import batch
+
+    options = OPTIONS if "://" in given.table else None
+    table = DeltaTable(given.table, storage_options=options)
+    one = given.start
+    while True:
+        say("trying", one)
+        try:
+            write_deltalake(table, batch([one], given.writer), mode="append")
+            say("committed", one)
+        except CommitFailedError:
+            say("refused", one)
+            table = DeltaTable(given.table, storage_options=options)
+        one += 1
+
+
+def lance(given):
+    import lance
+
+    from lance_table import batch, is_refusal
+
+    dataset = lance.dataset(given.table)
+    one = given.start
+    while True:
+        say("trying", one)
+        try:
+            dataset = lance.write_dataset(
+                batch([one]), dataset, mode="append", transaction_properties={"interop.mark": str(one)}
+            )
+            say("committed", one, dataset.version)
+        except (OSError, ValueError, RuntimeError) as error:
+            if not is_refusal(error):
+                raise
+            say("refused", one)
+            dataset = lance.dataset(given.table)
+        one += 1
+
+
+def main():
+    arguments = parser(__doc__)
+    arguments.add_argument("table")
+    arguments.add_argument("--format", choices=("delta", "lance"), required=True)
+    arguments.add_argument("--writer", type=int, required=True)
+    arguments.add_argument("--start", type=int, required=True)
+    given = arguments.parse_args()
+    if given.format == "delta":
+        delta(given)
+    else:
+        lance(given)
+
+
+if __name__ == "__main__":
+    run(main)
