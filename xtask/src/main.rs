@@ -23,7 +23,8 @@ use std::process::ExitCode;
 use error::Error;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask codegen [--check] | interop spark [--only TABLE] | kills [--kills N] | python | tidy | test";
+const USAGE: &str =
+    "usage: cargo xtask codegen [--check] | interop spark [--only TABLE] | kills [--kills N] | python | tidy | test";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

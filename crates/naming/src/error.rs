@@ -54,7 +54,7 @@ pub enum NameError {
     },
     /// Commits that the version needs are missing between others.
     #[error(
-        "version {at} cannot be read: the log has no commit {}{}; restore those objects, or read a version below the gap",
+        "version {at} cannot be read: the log has no commit {}{}; restore those objects (or open the table through its catalog, which may hold them), or read a version below the gap",
         Short(missing),
         Strays(unpadded)
     )]

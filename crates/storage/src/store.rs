@@ -119,6 +119,11 @@ pub trait Store: Send + Sync + fmt::Debug {
         Ok(())
     }
 
+    /// The local folder below which the objects are files, where there is one: for messages about what is there instead.
+    fn local_folder(&self) -> Option<&std::path::Path> {
+        None
+    }
+
     /// Files that writers left behind when they died and that no listing shows, because they never became objects: what a
     /// cleanup removes by [`Store::delete_all`] once they are older than any write lasts. Most stores have none.
     ///

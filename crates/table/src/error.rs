@@ -15,12 +15,14 @@ pub enum TableError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// There is no table.
-    #[error("{root}: there is no {looked_for} here; create one, or check the path")]
+    #[error("{root}: there is no {looked_for} here{found}; create one, or check the path")]
     NotATable {
         /// The root.
         root: String,
         /// What was looked for.
         looked_for: String,
+        /// What is there instead, in brackets, where that can be told.
+        found: String,
     },
     /// A table is there already.
     #[error("{root}: a {format} table is there already; open it, or choose an empty place")]

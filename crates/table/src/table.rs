@@ -59,7 +59,11 @@ impl Table {
         let Some(snapshot) = newest(&*place.store, options.format, place.tail.as_ref()).await? else {
             let looked_for =
                 options.format.map_or("Delta or Lance table".to_owned(), |format| format!("{format} table"));
-            return Err(TableError::NotATable { root: place.store.root().to_owned(), looked_for });
+            return Err(TableError::NotATable {
+                root: place.store.root().to_owned(),
+                looked_for,
+                found: found(&*place.store),
+            });
         };
         let table = Self { place: Arc::new(place), snapshot, asked_ms };
         table.place.shared.found(table.version(), asked_ms);
@@ -122,7 +126,11 @@ impl Table {
     }
 
     pub(crate) fn vanished(&self) -> TableError {
-        TableError::NotATable { root: self.place.store.root().to_owned(), looked_for: "table any more".to_owned() }
+        TableError::NotATable {
+            root: self.place.store.root().to_owned(),
+            looked_for: "table any more".to_owned(),
+            found: found(&*self.place.store),
+        }
     }
 
     /// The version asked for, loaded.
@@ -209,4 +217,18 @@ async fn newest(
         }
     }
     Ok(None)
+}
+
+/// What stands on local disk where no table is, for a message.
+fn found(store: &dyn Store) -> String {
+    let Some(folder) = store.local_folder() else { return String::new() };
+    let log = folder.join(lakebed_naming::delta::LOG_FOLDER);
+    let what = match std::fs::metadata(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "the folder does not exist".to_owned(),
+        Err(error) => format!("the folder cannot be read: {error}"),
+        Ok(what) if !what.is_dir() => "this is a file, not a folder".to_owned(),
+        Ok(_) if log.is_dir() => format!("the folder {} has no commit", lakebed_naming::delta::LOG_FOLDER),
+        Ok(_) => "the folder holds neither _delta_log nor _versions".to_owned(),
+    };
+    format!(" ({what})")
 }

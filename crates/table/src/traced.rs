@@ -5,8 +5,7 @@
 
 use bytes::Bytes;
 use lakebed_commit::{
-    Fetched, Finished, Format, FormatError, Judged, Listed, Listing, ObjectName, Page, Parsed, Phase,
-    Rebased, Rendered,
+    Fetched, Finished, Format, FormatError, Judged, Listed, Listing, ObjectName, Page, Parsed, Phase, Rebased, Rendered,
 };
 use lakebed_naming::Version;
 use lakebed_transaction::{Outcome, TransactionId};

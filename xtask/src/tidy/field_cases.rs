@@ -15,9 +15,8 @@ pub(super) fn check(workspace: &Workspace, files: &[(String, String)]) -> Vec<Fi
     let Some((_, page)) = files.iter().find(|(path, _)| path == PAGE) else {
         return vec![Finding::new(PAGE, "is missing; it says which test covers which field case")];
     };
-    let mut findings = missing_tests(page, |path| {
-        files.iter().find(|(one, _)| one == path).map(|(_, text)| text.as_str())
-    });
+    let mut findings =
+        missing_tests(page, |path| files.iter().find(|(one, _)| one == path).map(|(_, text)| text.as_str()));
     if let Ok(cases) = std::fs::read_to_string(workspace.path(CASES)) {
         let covered: BTreeSet<u32> = page.lines().filter_map(row).map(|(case, _)| case).collect();
         let missing = numbers(&cases).into_iter().filter(|case| !covered.contains(case));
@@ -43,7 +42,10 @@ pub(super) fn missing_tests<'a>(page: &str, text_of: impl Fn(&str) -> Option<&'a
             }
         }
         if named == 0 && !covered.contains("To come:") && !covered.contains("Not here:") {
-            findings.push(Finding::new(&place, format!("case {case} has no test; name one, or say `To come:` or `Not here:`")));
+            findings.push(Finding::new(
+                &place,
+                format!("case {case} has no test; name one, or say `To come:` or `Not here:`"),
+            ));
         }
     }
     findings

@@ -194,7 +194,8 @@ fn a_stale_rule_table_is_named() {
 
 #[test]
 fn a_field_case_names_tests_that_are_there_or_says_what_is_missing() {
-    let page = "| # | |\n|---|---|\n| 1 | `a.rs::one`, `a.rs::two` |\n| 2 | To come: a lock |\n| 3 | |\n| 4 | `b.rs::one` |\n";
+    let page =
+        "| # | |\n|---|---|\n| 1 | `a.rs::one`, `a.rs::two` |\n| 2 | To come: a lock |\n| 3 | |\n| 4 | `b.rs::one` |\n";
     let text = |path: &str| (path == "a.rs").then_some("fn one() {}\nasync fn two_and_more() {}");
     let found = problems(field_cases::missing_tests(page, text));
     assert_eq!(found.len(), 3, "{found:?}");

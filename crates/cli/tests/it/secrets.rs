@@ -42,7 +42,9 @@ fn answer(mut stream: TcpStream, failing: Failing) -> std::io::Result<()> {
     }
     reader.take(length).read_to_end(&mut Vec::new())?;
     let (status, body) = match failing {
-        Failing::Echo(status) => (status, format!("<Error><Code>AccessDenied</Code><Message>{request}</Message></Error>")),
+        Failing::Echo(status) => {
+            (status, format!("<Error><Code>AccessDenied</Code><Message>{request}</Message></Error>"))
+        }
         Failing::Nonsense => (200, format!("<html>{request}</html>")),
     };
     write!(stream, "HTTP/1.1 {status} No\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
@@ -75,7 +77,8 @@ fn commands(url: &str) -> Vec<Vec<String>> {
 fn said(lakebed: &Lakebed, args: &[String], more: &[&str], environment: &[(&str, String)]) -> String {
     let mut all = String::new();
     for extra in [&["-v"][..], &["--json", "-v"]] {
-        let args: Vec<&str> = args.iter().map(String::as_str).chain(more.iter().copied()).chain(extra.iter().copied()).collect();
+        let args: Vec<&str> =
+            args.iter().map(String::as_str).chain(more.iter().copied()).chain(extra.iter().copied()).collect();
         let run = lakebed.run_in(&args, environment);
         assert_ne!(run.code, 0, "{args:?}: {run:?}");
         all += &run.stdout;
@@ -129,7 +132,10 @@ fn planted_secrets_are_shown_nowhere() {
         "memory://user:PLANTEDi@name/folder?token=PLANTEDj",
     ] {
         for args in commands(url) {
-            hides(&said(&lakebed, &args, &["--storage-option", "no_such_option=PLANTEDk"], &environment), &format!("{args:?}"));
+            hides(
+                &said(&lakebed, &args, &["--storage-option", "no_such_option=PLANTEDk"], &environment),
+                &format!("{args:?}"),
+            );
         }
     }
 }

@@ -245,6 +245,10 @@ impl Store for LocalStore {
         self.run(0, move || disk::remove(&path)).await.map_err(|error| self.failed(name, error))
     }
 
+    fn local_folder(&self) -> Option<&Path> {
+        Some(&self.inner.folder)
+    }
+
     async fn strays(&self) -> Result<Vec<Listed>, StoreError> {
         let root = self.inner.folder.clone();
         blocking(move || list::temporaries(&root)).await.map_err(|error| self.failed(prefix_shown(""), error))

@@ -57,7 +57,8 @@ impl Job {
         let mut table = match self {
             Self::Create(_) => {
                 let commit = CommitOptions::default();
-                let (table, report) = Table::create_store(store, &isolated(), &self.definition(), &commit).await.unwrap();
+                let (table, report) =
+                    Table::create_store(store, &isolated(), &self.definition(), &commit).await.unwrap();
                 committed(&report);
                 println!("ACKNOWLEDGED");
                 table.unwrap()
@@ -156,7 +157,9 @@ async fn whole(job: Job, folder: &Path, acknowledged: bool, what: &str) {
     if state.is_none() {
         created(&store, &job.definition()).await;
     }
-    committed(&add(&mut opened(&store).await, &[8]).await);
+    let mut table = opened(&store).await;
+    committed(&add(&mut table, &[8]).await);
+    assert_eq!(table.settle().await, Vec::<String>::new(), "{what}");
     let log = read_log(&store, job.format()).await;
     assert_eq!(log.rows(), state.map_or(0, |(_, rows)| rows) + 1, "{what}");
 

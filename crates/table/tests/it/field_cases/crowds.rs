@@ -84,7 +84,9 @@ async fn case_87_a_hole_in_the_window_is_an_error() {
             TableFormat::Lance => format!("_versions/{:020}.manifest", u64::MAX - (read + 1)),
         };
         store.delete(&hole).await.unwrap();
-        let error = try_add(&mut ours, &[6], &CommitOptions::default()).await.unwrap_err().to_string();
+        // As long as a snapshot may be trusted no cleanup removes what follows it; this writer has slept for longer.
+        let slept = CommitOptions { trust: std::time::Duration::ZERO, ..CommitOptions::default() };
+        let error = try_add(&mut ours, &[6], &slept).await.unwrap_err().to_string();
         assert!(error.contains(&format!("version {}", read + 1)), "{format}: {error}");
         assert!(store.head(&hole).await.unwrap().is_none(), "{format}: the hole stays a hole");
     }
@@ -102,7 +104,10 @@ async fn case_111_removed_files_do_not_come_back() {
         committed(&report);
         let held = opened(&store).await;
         let Snapshot::Delta(held) = held.snapshot() else { panic!("a Delta table") };
-        assert!(held.snapshot.files().all(|add| !before.contains(&add.path.to_string())), "every file was written anew");
+        assert!(
+            held.snapshot.files().all(|add| !before.contains(&add.path.to_string())),
+            "every file was written anew"
+        );
         if cycle == 4 {
             let _ = opened(&store).await.checkpoint().await.unwrap();
         }
