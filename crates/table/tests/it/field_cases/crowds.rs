@@ -85,6 +85,7 @@ async fn case_87_a_hole_in_the_window_is_an_error() {
         };
         store.delete(&hole).await.unwrap();
         // As long as a snapshot may be trusted no cleanup removes what follows it; this writer has slept for longer.
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         let slept = CommitOptions { trust: std::time::Duration::ZERO, ..CommitOptions::default() };
         let error = try_add(&mut ours, &[6], &slept).await.unwrap_err().to_string();
         assert!(error.contains(&format!("version {}", read + 1)), "{format}: {error}");

@@ -1,7 +1,7 @@
 //! What opening says of logs that are not there, not whole, or not begun.
 
 use crate::local::{Local, commit, first, now_ms};
-use crate::support::{columns, committed, isolated};
+use crate::support::{columns, committed, isolated, prepared_add, unique_id};
 use lakebed_table::{CommitOptions, NewTable, Table, TableFormat, VersionSpec};
 use std::collections::BTreeSet;
 
@@ -80,6 +80,7 @@ async fn case_142_a_gap_is_named_and_never_filled() {
     assert_eq!(whole.checkpoint().await.unwrap().get(), 6);
     let mut table = local.open().await;
     assert_eq!(table.version().get(), 6);
-    assert_eq!(committed(&crate::support::add(&mut table, &[1]).await), 7);
+    let next = prepared_add(&table, unique_id(), 1).await;
+    assert_eq!(committed(&table.commit_prepared(next, &CommitOptions::default()).await.unwrap()), 7);
     assert!(!local.has(&commit(4)), "nobody fills the gap");
 }
