@@ -168,7 +168,7 @@ impl Source {
         let values = |conjunct: &&Expr| if let Expr::In { list, .. } = conjunct { list.len() } else { usize::MAX };
         conjuncts.len() == self.key.len()
             && conjuncts.iter().map(values).filter(|count| *count != 1).count() <= 1
-            && conjuncts.iter().all(|conjunct| values(&conjunct) != usize::MAX)
+            && conjuncts.iter().all(|conjunct| values(conjunct) != usize::MAX)
     }
 
     /// For each row of the table the row of the source with its key.

@@ -69,7 +69,13 @@ impl Transaction {
             PreciseKind::Delete if facts.carries_cdc => PreciseKind::Change,
             // What it says of every file of the table has to hold of those that land meanwhile.
             PreciseKind::Layout if facts.metadata.is_some() || facts.protocol.is_some() => PreciseKind::Change,
-            kind => kind,
+            kind @ (PreciseKind::Note
+            | PreciseKind::Insert
+            | PreciseKind::Delete
+            | PreciseKind::Change
+            | PreciseKind::Layout
+            | PreciseKind::Unknown
+            | PreciseKind::Hole) => kind,
         };
         let reads = &facts.footprint;
         ours.footprint.predicates.clone_from(&reads.predicates);

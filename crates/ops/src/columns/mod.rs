@@ -92,9 +92,8 @@ fn require(upgrade: bool, what: &str, property: &str, value: &str) -> Result<(),
     }
     Err(OpsError::Invalid {
         problem: format!("{what} needs {property}={value}, which the table does not have"),
-        advice: format!(
-            "set it first, or allow the upgrade (--upgrade): readers that do not know the feature cannot open the table then"
-        ),
+        advice: "set it first, or allow the upgrade (--upgrade): readers that do not know the feature cannot open the table then"
+            .to_owned(),
     })
 }
 
