@@ -3,6 +3,7 @@
 
 mod checked_in;
 mod delta_ours;
+mod delta_rows;
 mod delta_theirs;
 mod differential;
 mod kills;
