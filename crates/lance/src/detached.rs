@@ -1,7 +1,6 @@
 //! Versions outside of the history.
 
 use crate::build::{self, Inputs};
-use crate::manifest::{INLINE_TRANSACTION_BYTES_MAX, encode};
 use crate::transaction::{Transaction, file_name};
 use crate::{LanceError, Pending};
 use lakebed_commit::{ObjectName, Rendered};
@@ -22,7 +21,7 @@ pub fn render_detached(pending: &Pending, number: DetachedVersion, now_ms: u64) 
     }
     let name = file_name(&pending.message)?;
     let message = Transaction::new(pending.message.clone()).encoded().clone();
-    let mut file = build::next(&Inputs {
+    let mut next = build::build(&Inputs {
         base: pending.base.as_deref(),
         creation: &pending.creation,
         restored: pending.restored.as_deref(),
@@ -32,6 +31,6 @@ pub fn render_detached(pending: &Pending, number: DetachedVersion, now_ms: u64) 
         at: Version::new(number.get()),
         now_ms,
     })?;
-    file.transaction = Some(message.clone()).filter(|message| message.len() <= INLINE_TRANSACTION_BYTES_MAX);
-    Ok(Rendered { side: vec![(ObjectName::new(name.path()), message)], entry: encode(&mut file)? })
+    let entry = next.encode(Some(&message))?.bytes;
+    Ok(Rendered { side: vec![(ObjectName::new(name.path()), message)], entry })
 }

@@ -4,8 +4,8 @@
 //! that it must not be written.
 
 use crate::LanceError;
-use crate::proto::table::data_fragment::{CreatedAtVersionSequence, LastUpdatedAtVersionSequence, RowIdSequence};
-use crate::proto::table::{DataFragment, Manifest};
+use crate::fragments::Traits;
+use crate::proto::table::Manifest;
 
 /// Some fragment has a deletion file.
 pub const DELETION_FILES: u64 = 1;
@@ -105,54 +105,29 @@ pub fn check_writable(manifest: &Manifest) -> Result<(), LanceError> {
     })
 }
 
-/// Sets both sets of bits from what the manifest holds; stable row ids are carried.
+/// Sets both sets of bits from what the manifest and its fragments hold; stable row ids are carried.
 ///
 /// # Errors
 /// Rows keep their ids, but a fragment has none.
-pub(crate) fn recompute(manifest: &mut Manifest) -> Result<(), LanceError> {
+pub(crate) fn recompute(manifest: &mut Manifest, fragments: &Traits) -> Result<(), LanceError> {
     let stable = has_stable_row_ids(manifest);
-    let (mut reader, mut writer) = (0, 0);
-    if manifest.fragments.iter().any(|fragment| fragment.deletion_file.is_some()) {
-        reader |= DELETION_FILES;
-        writer |= DELETION_FILES;
+    if let Some(fragment) = fragments.without_row_ids.filter(|_| stable) {
+        return Err(LanceError::Invalid {
+            problem: format!("fragment {fragment} has no row ids although the table's rows keep theirs"),
+            advice: "give the fragment its row ids".to_owned(),
+        });
     }
-    if stable {
-        if let Some(fragment) = manifest.fragments.iter().find(|fragment| fragment.row_id_sequence.is_none()) {
-            return Err(LanceError::Invalid {
-                problem: format!("fragment {} has no row ids although the table's rows keep theirs", fragment.id),
-                advice: "give the fragment its row ids".to_owned(),
-            });
-        }
-        reader |= STABLE_ROW_IDS;
-        writer |= STABLE_ROW_IDS;
-    }
-    if manifest.fragments.iter().any(|fragment| !fragment.overlays.is_empty()) {
-        reader |= DATA_OVERLAYS;
-        writer |= DATA_OVERLAYS;
-    }
-    if manifest.fragments.iter().any(spills_lineage) {
-        reader |= SPILLED_ROW_LINEAGE;
-        writer |= SPILLED_ROW_LINEAGE;
-    }
-    if !manifest.config.is_empty() {
-        writer |= TABLE_CONFIG;
-    }
-    if !manifest.base_paths.is_empty() {
-        reader |= BASE_PATHS;
-        writer |= BASE_PATHS;
-    }
-    (manifest.reader_feature_flags, manifest.writer_feature_flags) = (reader, writer);
+    let both = [
+        (fragments.deletion_files, DELETION_FILES),
+        (stable, STABLE_ROW_IDS),
+        (fragments.overlays, DATA_OVERLAYS),
+        (fragments.spilled_lineage, SPILLED_ROW_LINEAGE),
+        (!manifest.base_paths.is_empty(), BASE_PATHS),
+    ];
+    let reader = both.iter().filter(|(holds, _)| *holds).fold(0, |bits, (_, bit)| bits | bit);
+    manifest.reader_feature_flags = reader;
+    manifest.writer_feature_flags = if manifest.config.is_empty() { reader } else { reader | TABLE_CONFIG };
     Ok(())
-}
-
-/// Whether row ids or row versions of the fragment stand in a data file.
-const fn spills_lineage(fragment: &DataFragment) -> bool {
-    matches!(fragment.row_id_sequence, Some(RowIdSequence::ColumnRowIds(_)))
-        || matches!(
-            fragment.last_updated_at_version_sequence,
-            Some(LastUpdatedAtVersionSequence::ColumnLastUpdatedAtVersions(_))
-        )
-        || matches!(fragment.created_at_version_sequence, Some(CreatedAtVersionSequence::ColumnCreatedAtVersions(_)))
 }
 
 /// The bits as numbers, for messages.

@@ -1,7 +1,7 @@
 //! Lance as the commit machine drives it.
 
 use crate::build::{self, Inputs};
-use crate::manifest::{INLINE_TRANSACTION_BYTES_MAX, encode};
+use crate::manifest::INLINE_TRANSACTION_BYTES_MAX;
 use crate::transaction::{Transaction, describe, file_name};
 use crate::{Landed, Pending, Snapshot, VersionCache, facts_of, rebase};
 use bytes::Bytes;
@@ -165,10 +165,11 @@ impl Format for LanceFormat {
     fn render(&self, pending: &mut Pending, at: Version, now_ms: u64) -> Result<Rendered, FormatError> {
         check_next(pending, at)?;
         let name = file_name(&pending.message)?;
-        let message = Transaction::new(pending.message.clone()).encoded().clone();
+        let transaction = Transaction::new(pending.message.clone());
+        let message = transaction.encoded().clone();
         // A clock that went back must not make a version look older than the one that it follows.
         let floor = pending.base.as_ref().and_then(|base| base.timestamp_ms()).and_then(|ms| u64::try_from(ms).ok());
-        let mut file = build::next(&Inputs {
+        let mut next = build::build(&Inputs {
             base: pending.base.as_deref(),
             creation: &pending.creation,
             restored: pending.restored.as_deref(),
@@ -178,9 +179,10 @@ impl Format for LanceFormat {
             at,
             now_ms: now_ms.max(floor.map_or(0, |ms| ms.saturating_add(1))),
         })?;
-        file.transaction = Some(message.clone()).filter(|message| message.len() <= INLINE_TRANSACTION_BYTES_MAX);
-        let entry = encode(&mut file)?;
-        let built = Arc::new(Snapshot::from_file(&format!("version {at}"), file)?);
+        let inline = Some(transaction).filter(|_| message.len() <= INLINE_TRANSACTION_BYTES_MAX);
+        let entry = next.encode(inline.as_ref().map(Transaction::encoded))?;
+        let built = Arc::new(Snapshot::built(next, inline, entry.fragments)?);
+        let entry = entry.bytes;
         if let Some(cache) = &self.cache {
             cache.put(at, &entry, &built);
         }

@@ -40,6 +40,7 @@ mod detached;
 mod facts;
 pub mod flags;
 mod format;
+mod fragments;
 mod head;
 pub mod index;
 mod landed;

@@ -1,6 +1,8 @@
 //! One version of a table.
 
-use crate::manifest::{ManifestFile, TailRead, UnknownFields, decode, decode_tail};
+use crate::build::Built;
+use crate::fragments::Fragments;
+use crate::manifest::{ManifestFile, Opened, UnknownFields, open};
 use crate::proto::file::Field;
 use crate::proto::table::{BasePath, DataFile, DataFragment, IndexMetadata, Manifest};
 use crate::transaction::Transaction;
@@ -18,10 +20,23 @@ const DATA_FOLDER: &str = "data";
 const TRANSACTIONS_FOLDER: &str = "_transactions";
 
 /// One version, decoded and checked for features that this version does not have.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Snapshot {
-    file: ManifestFile,
+    header: Manifest,
+    fragments: Fragments,
+    indices: Vec<IndexMetadata>,
+    unknown: UnknownFields,
     transaction: Option<Transaction>,
+}
+
+impl PartialEq for Snapshot {
+    fn eq(&self, other: &Self) -> bool {
+        self.header == other.header
+            && self.fragments() == other.fragments()
+            && self.indices == other.indices
+            && self.unknown == other.unknown
+            && self.transaction == other.transaction
+    }
 }
 
 /// How many rows a version has.
@@ -47,7 +62,14 @@ impl Snapshot {
     /// # Errors
     /// The bytes are no manifest file, or the table needs a reader that has more features.
     pub fn open(object: &str, bytes: &Bytes) -> Result<Self, LanceError> {
-        Self::from_file(object, decode(object, bytes)?)
+        match open(object, bytes, bytes.len() as u64)? {
+            Opened::Done(file, encoded) => Self::checked(object, *file, encoded),
+            Opened::Needs(_) => Err(LanceError::Damaged {
+                object: object.to_owned(),
+                problem: "a section lies before the first byte".to_owned(),
+                advice: "open an earlier version or restore the object".to_owned(),
+            }),
+        }
     }
 
     /// The version of which only the last bytes of the manifest file are at hand. `Err` of the inner result: these bytes are
@@ -60,9 +82,9 @@ impl Snapshot {
         tail: &Bytes,
         object_bytes: u64,
     ) -> Result<Result<Self, std::ops::Range<u64>>, LanceError> {
-        match decode_tail(object, tail, object_bytes)? {
-            TailRead::Done(file) => Self::from_file(object, *file).map(Ok),
-            TailRead::Needs(range) => Ok(Err(range)),
+        match open(object, tail, object_bytes)? {
+            Opened::Done(file, encoded) => Self::checked(object, *file, encoded).map(Ok),
+            Opened::Needs(range) => Ok(Err(range)),
         }
     }
 
@@ -73,42 +95,66 @@ impl Snapshot {
     /// # Errors
     /// The table needs a reader that has more features, or two fragments have one id.
     pub fn from_file(object: &str, file: ManifestFile) -> Result<Self, LanceError> {
-        flags::check_readable(object, &file.manifest)?;
-        let mut ids: Vec<u64> = file.manifest.fragments.iter().map(|fragment| fragment.id).collect();
-        ids.sort_unstable();
-        if let Some(twice) = ids.windows(2).find(|pair| pair.first() == pair.last()) {
+        Self::checked(object, file, None)
+    }
+
+    /// [`Snapshot::from_file`], with the fields that stand for the fragments in the manifest, where they are at hand.
+    fn checked(object: &str, file: ManifestFile, encoded: Option<Bytes>) -> Result<Self, LanceError> {
+        let ManifestFile { manifest: mut header, indices, transaction, unknown } = file;
+        flags::check_readable(object, &header)?;
+        let mut fragments = Fragments::new(std::mem::take(&mut header.fragments));
+        if let Some(twice) = id_given_twice(&fragments) {
             return Err(LanceError::Damaged {
                 object: object.to_owned(),
-                problem: format!("two fragments have the id {}", twice.first().copied().unwrap_or_default()),
+                problem: format!("two fragments have the id {twice}"),
                 advice: "open an earlier version".to_owned(),
             });
         }
-        let transaction = file.transaction.as_ref().and_then(|bytes| Transaction::decode(object, bytes).ok());
-        Ok(Self { file, transaction })
+        if let Some(encoded) = encoded {
+            fragments = fragments.with_encoded(encoded);
+        }
+        let transaction = transaction.as_ref().and_then(|bytes| Transaction::decode(object, bytes).ok());
+        Ok(Self { header, fragments, indices, unknown, transaction })
+    }
+
+    /// The version that was just built and stands in `entry`; `encoded` are the fields there that stand for its fragments.
+    ///
+    /// # Errors
+    /// The table needs a reader that has more features.
+    pub(crate) fn built(built: Built, transaction: Option<Transaction>, encoded: Bytes) -> Result<Self, LanceError> {
+        let Built { header, fragments, indices, unknown } = built;
+        flags::check_readable(&format!("version {}", header.version), &header)?;
+        Ok(Self { header, fragments: fragments.with_encoded(encoded), indices, unknown, transaction })
     }
 
     /// The number.
     #[must_use]
     pub const fn version(&self) -> Version {
-        Version::new(self.file.manifest.version)
+        Version::new(self.header.version)
     }
 
-    /// The manifest as it stands in the file.
+    /// The manifest as it stands in the file, put together: this copies every fragment.
     #[must_use]
-    pub const fn manifest(&self) -> &Manifest {
-        &self.file.manifest
+    pub fn manifest(&self) -> Manifest {
+        Manifest { fragments: self.fragments().to_vec(), ..self.header.clone() }
+    }
+
+    /// The manifest without its fragments.
+    #[must_use]
+    pub const fn header(&self) -> &Manifest {
+        &self.header
     }
 
     /// Fields that the schemas do not list.
     #[must_use]
     pub const fn unknown_fields(&self) -> &UnknownFields {
-        &self.file.unknown
+        &self.unknown
     }
 
     /// The fields, flattened depth first.
     #[must_use]
     pub fn fields(&self) -> &[Field] {
-        &self.file.manifest.fields
+        &self.header.fields
     }
 
     /// The schema as columns.
@@ -122,68 +168,67 @@ impl Snapshot {
     /// The fragments, in the order of a scan.
     #[must_use]
     pub fn fragments(&self) -> &[DataFragment] {
-        &self.file.manifest.fragments
+        self.fragments.all()
+    }
+
+    /// The fragments in the form that versions share.
+    pub(crate) const fn shared_fragments(&self) -> &Fragments {
+        &self.fragments
     }
 
     /// The fragment with this id.
     #[must_use]
     pub fn fragment(&self, id: u64) -> Option<&DataFragment> {
-        let fragments = self.fragments();
-        match fragments.binary_search_by_key(&id, |fragment| fragment.id) {
-            Ok(at) => fragments.get(at),
-            // Old writers left fragments in any order.
-            Err(_) if fragments.is_sorted_by_key(|fragment| fragment.id) => None,
-            Err(_) => fragments.iter().find(|fragment| fragment.id == id),
-        }
+        self.fragments.get(id)
     }
 
     /// The indices, in order.
     #[must_use]
     pub fn indices(&self) -> &[IndexMetadata] {
-        &self.file.indices
+        &self.indices
     }
 
     /// The table's configuration.
     #[must_use]
     pub const fn config(&self) -> &BTreeMap<String, String> {
-        &self.file.manifest.config
+        &self.header.config
     }
 
     /// Metadata of the table.
     #[must_use]
     pub const fn table_metadata(&self) -> &BTreeMap<String, String> {
-        &self.file.manifest.table_metadata
+        &self.header.table_metadata
     }
 
     /// Metadata of the schema.
     #[must_use]
     pub const fn schema_metadata(&self) -> &BTreeMap<String, Bytes> {
-        &self.file.manifest.schema_metadata
+        &self.header.schema_metadata
     }
 
     /// Other places where files of the table may lie.
     #[must_use]
     pub fn base_paths(&self) -> &[BasePath] {
-        &self.file.manifest.base_paths
+        &self.header.base_paths
     }
 
     /// When the version was committed, in milliseconds since 1970 by the writer's clock; `None` where it does not say.
     #[must_use]
     pub fn timestamp_ms(&self) -> Option<i64> {
-        let at = self.file.manifest.timestamp.as_ref()?;
+        let at = self.header.timestamp.as_ref()?;
         at.seconds.checked_mul(1000)?.checked_add(i64::from(at.nanos) / 1_000_000)
     }
 
     /// Whether rows keep their ids when they move.
     #[must_use]
     pub const fn has_stable_row_ids(&self) -> bool {
-        flags::has_stable_row_ids(&self.file.manifest)
+        flags::has_stable_row_ids(&self.header)
     }
 
     /// The row id that the next new row gets.
     #[must_use]
     pub const fn next_row_id(&self) -> u64 {
-        self.file.manifest.next_row_id
+        self.header.next_row_id
     }
 
     /// The transaction that made this version, where it stands inline.
@@ -195,7 +240,7 @@ impl Snapshot {
     /// The file of the transaction that made this version; `None` where the manifest names none.
     #[must_use]
     pub fn transaction_file(&self) -> Option<ObjectName> {
-        let name = &self.file.manifest.transaction_file;
+        let name = &self.header.transaction_file;
         (!name.is_empty()).then(|| ObjectName::new(format!("{TRANSACTIONS_FOLDER}/{name}")))
     }
 
@@ -256,4 +301,14 @@ impl Snapshot {
             advice: "open an earlier version".to_owned(),
         })
     }
+}
+
+/// An id that two fragments have.
+fn id_given_twice(fragments: &Fragments) -> Option<u64> {
+    if fragments.traits().ascending {
+        return None;
+    }
+    let mut ids: Vec<u64> = fragments.all().iter().map(|fragment| fragment.id).collect();
+    ids.sort_unstable();
+    ids.windows(2).find(|pair| pair.first() == pair.last()).and_then(|pair| pair.first().copied())
 }

@@ -215,7 +215,7 @@ impl DeltaVersion {
 impl LanceVersion {
     fn summary(&self) -> Result<Summary, TableError> {
         let snapshot = &self.snapshot;
-        let manifest = snapshot.manifest();
+        let manifest = snapshot.header();
         let columns = snapshot
             .columns()
             .map_err(|source| TableError::Format { root: format!("version {}", snapshot.version()), source })?;

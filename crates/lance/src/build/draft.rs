@@ -1,10 +1,12 @@
 //! The next manifest while it is being made.
 
-use super::{Inputs, WRITER, fragments, lineage};
-use crate::manifest::{ManifestFile, UnknownFields};
+use super::{Built, Inputs, WRITER, fragments, lineage};
+use crate::fragments::Fragments;
+use crate::manifest::UnknownFields;
 use crate::proto::table::manifest::{DataStorageFormat, WriterVersion};
+use crate::proto::table::transaction::Operation;
 use crate::proto::table::{DataFragment, IndexMetadata, Manifest};
-use crate::{LanceError, flags};
+use crate::{LanceError, Snapshot, flags};
 use prost_types::Timestamp;
 use std::collections::BTreeSet;
 
@@ -16,7 +18,10 @@ const MANAGED_BLOBS_KEY: &str = "lance.blob.managed";
 
 /// The next manifest while it is being made: at first what carries over from the version before.
 pub(super) struct Draft {
+    /// Its fragments are missing while they are shared.
     pub(super) manifest: Manifest,
+    /// The fragments, as long as none of the version before changes.
+    shared: Option<Fragments>,
     pub(super) indices: Vec<IndexMetadata>,
     pub(super) unknown: UnknownFields,
     pub(super) stable_row_ids: bool,
@@ -28,10 +33,12 @@ impl Draft {
     pub(super) fn after(inputs: &Inputs<'_>) -> Result<Self, LanceError> {
         let mut draft = match inputs.base.or(inputs.cloned) {
             Some(base) => {
-                flags::check_writable(base.manifest())?;
-                check_dictionaries(base.manifest())?;
+                flags::check_writable(base.header())?;
+                check_dictionaries(base.header())?;
+                let shared = leaves_fragments(inputs, base).then(|| base.shared_fragments().clone());
                 Self {
-                    manifest: base.manifest().clone(),
+                    manifest: if shared.is_some() { base.header().clone() } else { base.manifest() },
+                    shared,
                     indices: base.indices().to_vec(),
                     unknown: base.unknown_fields().clone(),
                     stable_row_ids: base.has_stable_row_ids(),
@@ -71,6 +78,7 @@ impl Draft {
         };
         Self {
             manifest,
+            shared: None,
             indices: Vec::new(),
             unknown: UnknownFields::default(),
             stable_row_ids: creation.stable_row_ids,
@@ -109,25 +117,73 @@ impl Draft {
         Ok(new)
     }
 
+    /// Puts new fragments behind the others.
+    pub(super) fn put_in(&mut self, new: Vec<DataFragment>) {
+        match self.shared.take() {
+            Some(shared) if shared.can_be_followed_by(&new) => self.shared = Some(shared.followed_by(new)),
+            Some(shared) => {
+                self.manifest.fragments = shared.all().to_vec();
+                self.manifest.fragments.extend(new);
+            }
+            None => self.manifest.fragments.extend(new),
+        }
+    }
+
     /// Brings the fragments in order, sets what is derived from them, and closes the draft.
-    pub(super) fn finish(mut self, _: &Inputs<'_>) -> Result<ManifestFile, LanceError> {
+    pub(super) fn finish(mut self) -> Result<Built, LanceError> {
+        check_blobs(&self.manifest)?;
+        let fragments = match self.shared.take() {
+            Some(shared) => shared,
+            None => self.put_in_order()?,
+        };
+        fragments::raise_max_id(&mut self.manifest, &fragments)?;
+        flags::recompute(&mut self.manifest, fragments.traits())?;
+        let kept: BTreeSet<_> =
+            self.indices.iter().filter_map(|entry| entry.uuid.as_ref()).map(|id| &id.uuid).collect();
+        self.unknown.indices.retain(|id, _| kept.contains(id));
+        Ok(Built { header: self.manifest, fragments, indices: self.indices, unknown: self.unknown })
+    }
+
+    /// Takes the fragments out, in order and without what is left over of others.
+    fn put_in_order(&mut self) -> Result<Fragments, LanceError> {
         let manifest = &mut self.manifest;
-        check_blobs(manifest)?;
         for fragment in &mut manifest.fragments {
             fragments::drop_dead_files(fragment);
         }
         manifest.fragments.sort_by_key(|fragment| fragment.id);
         fragments::check(manifest)?;
-        fragments::raise_max_id(manifest)?;
-        flags::recompute(manifest)?;
         if !self.unknown.fragments.is_empty() {
             let ids = self.fragment_ids();
             self.unknown.fragments.retain(|id, _| ids.contains(id));
         }
-        let kept: BTreeSet<_> =
-            self.indices.iter().filter_map(|entry| entry.uuid.as_ref()).map(|id| &id.uuid).collect();
-        self.unknown.indices.retain(|id, _| kept.contains(id));
-        Ok(ManifestFile { manifest: self.manifest, indices: self.indices, transaction: None, unknown: self.unknown })
+        Ok(Fragments::new(std::mem::take(&mut self.manifest.fragments)))
+    }
+}
+
+/// Whether the operation needs no more of the fragments before than that they stay.
+fn leaves_fragments(inputs: &Inputs<'_>, base: &Snapshot) -> bool {
+    let Some(operation) = inputs.transaction.operation.as_ref().filter(|_| inputs.base.is_some()) else { return false };
+    // Old writers did not keep the greatest id, so it is looked for; and rows that moved are looked up where they were.
+    let looks_at_none = base.header().max_fragment_id.is_some();
+    match operation {
+        Operation::Append(append) => {
+            looks_at_none && append.fragments.iter().all(|fragment| fragment.row_id_sequence.is_none())
+        }
+        Operation::UpdateConfig(_) | Operation::CreateIndex(_) | Operation::UpdateBases(_) => {
+            base.shared_fragments().can_be_followed_by(&[])
+        }
+        Operation::Delete(_)
+        | Operation::Overwrite(_)
+        | Operation::Rewrite(_)
+        | Operation::Merge(_)
+        | Operation::Restore(_)
+        | Operation::ReserveFragments(_)
+        | Operation::Update(_)
+        | Operation::Project(_)
+        | Operation::UpdateMemWalState(_)
+        | Operation::Clone(_)
+        | Operation::DataReplacement(_)
+        | Operation::DataOverlay(_) => false,
     }
 }
 

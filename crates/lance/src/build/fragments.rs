@@ -2,11 +2,10 @@
 
 use super::draft::Draft;
 use crate::LanceError;
+use crate::fragments::{Fragments, deletes_too_much, is_dead};
+pub(super) use crate::fragments::TOMBSTONE;
 use crate::proto::table::transaction::ReserveFragments;
 use crate::proto::table::{DataFragment, Manifest};
-
-/// In place of a field id: the field is no longer read from this file.
-pub(super) const TOMBSTONE: i32 = -2;
 
 /// Below this, field ids of a file are hidden columns, not tombstones.
 const FIRST_HIDDEN: i32 = -3;
@@ -94,7 +93,7 @@ fn file_version(format: &str) -> Option<(u32, u32)> {
 
 /// Takes out files of which no field is read any more.
 pub(super) fn drop_dead_files(fragment: &mut DataFragment) {
-    fragment.files.retain(|file| file.fields.is_empty() || file.fields.iter().any(|field| *field != TOMBSTONE));
+    fragment.files.retain(|file| !is_dead(&file.fields));
 }
 
 /// Takes out files that hold no field of the schema.
@@ -112,8 +111,7 @@ pub(super) fn check(manifest: &Manifest) -> Result<(), LanceError> {
         }
     }
     for fragment in &manifest.fragments {
-        let deleted = fragment.deletion_file.as_ref().map_or(0, |file| file.num_deleted_rows);
-        if fragment.physical_rows > 0 && deleted > fragment.physical_rows {
+        if deletes_too_much(fragment) {
             return Err(invalid(
                 &format!("fragment {} would have more deleted rows than rows", fragment.id),
                 "count the rows of the deletion file again",
@@ -124,8 +122,8 @@ pub(super) fn check(manifest: &Manifest) -> Result<(), LanceError> {
 }
 
 /// Raises the greatest fragment id that was ever given; it never falls, and stays unset in a table that never had a fragment.
-pub(super) fn raise_max_id(manifest: &mut Manifest) -> Result<(), LanceError> {
-    let present = greatest(manifest.fragments.iter().map(|fragment| fragment.id))?;
+pub(super) fn raise_max_id(manifest: &mut Manifest, fragments: &Fragments) -> Result<(), LanceError> {
+    let present = greatest(fragments.traits().greatest.into_iter())?;
     manifest.max_fragment_id = manifest.max_fragment_id.max(present);
     Ok(())
 }

@@ -16,11 +16,13 @@ mod rows;
 mod schema;
 pub(crate) mod shards;
 
-use crate::manifest::ManifestFile;
+use crate::fragments::Fragments;
+use crate::manifest::{Entry, ManifestFile, Parts, UnknownFields};
 use crate::pending::Creation;
-use crate::proto::table::Transaction;
+use crate::proto::table::{IndexMetadata, Manifest, Transaction};
 use crate::proto::table::transaction::Operation;
 use crate::{LanceError, Snapshot};
+use bytes::Bytes;
 use draft::Draft;
 use lakebed_naming::Version;
 
@@ -56,6 +58,38 @@ pub struct Inputs<'a> {
 /// # Errors
 /// The table needs a writer that has more features, the operation does not fit the version before, or a counter is used up.
 pub fn next(inputs: &Inputs<'_>) -> Result<ManifestFile, LanceError> {
+    let Built { header, fragments, indices, unknown } = build(inputs)?;
+    let manifest = Manifest { fragments: fragments.all().to_vec(), ..header };
+    Ok(ManifestFile { manifest, indices, transaction: None, unknown })
+}
+
+/// The next version: a manifest without its fragments, and those.
+pub(crate) struct Built {
+    pub(crate) header: Manifest,
+    pub(crate) fragments: Fragments,
+    pub(crate) indices: Vec<IndexMetadata>,
+    pub(crate) unknown: UnknownFields,
+}
+
+impl Built {
+    /// The file of the version. Sets the positions of its sections in the header.
+    ///
+    /// # Errors
+    /// A message is longer than its length prefix can say.
+    pub(crate) fn encode(&mut self, transaction: Option<&Bytes>) -> Result<Entry, LanceError> {
+        let parts = Parts {
+            header: &mut self.header,
+            fragments: self.fragments.to_encode(),
+            indices: &self.indices,
+            transaction,
+            unknown: &self.unknown,
+        };
+        parts.encode()
+    }
+}
+
+/// [`next`], with the fragments shared with the version before.
+pub(crate) fn build(inputs: &Inputs<'_>) -> Result<Built, LanceError> {
     let mut draft = Draft::after(inputs)?;
     let Some(operation) = &inputs.transaction.operation else {
         return Err(unsupported("a transaction without an operation that is known"));
@@ -81,7 +115,7 @@ pub fn next(inputs: &Inputs<'_>) -> Result<ManifestFile, LanceError> {
         Operation::UpdateMemWalState(update) => shards::take_in(&mut draft, &update.compacted_sstables, inputs)?,
         Operation::Clone(clone) => clone::shallow(&mut draft, clone)?,
     }
-    draft.finish(inputs)
+    draft.finish()
 }
 
 /// A table begins with an Overwrite or a Clone, and a Clone only ever begins one.

@@ -15,11 +15,11 @@ pub(super) fn restore(draft: &mut Draft, inputs: &Inputs<'_>) -> Result<(), Lanc
     let old = inputs.restored.filter(|old| old.version().get() == restore.version).ok_or_else(|| {
         invalid(&format!("version {}, which it restores, was not read", restore.version), "read that version first")
     })?;
-    flags::check_writable(old.manifest())?;
+    flags::check_writable(old.header())?;
     if draft.stable_row_ids && !old.has_stable_row_ids() {
         return Err(invalid("the earlier version has no stable row ids, the table has", "write its rows anew instead"));
     }
-    let current = std::mem::replace(&mut draft.manifest, old.manifest().clone());
+    let current = std::mem::replace(&mut draft.manifest, old.manifest());
     let manifest = &mut draft.manifest;
     manifest.version = current.version;
     manifest.version_aux_data = 0;

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// The current fragments and the new ones; indices do not cover the new ones.
 pub(super) fn append(draft: &mut Draft, append: &Append) -> Result<(), LanceError> {
     let new = draft.prepare_new(&append.fragments, false)?;
-    draft.manifest.fragments.extend(new);
+    draft.put_in(new);
     Ok(())
 }
 

@@ -17,6 +17,13 @@ pub enum TailRead {
     Needs(Range<u64>),
 }
 
+/// A manifest file taken apart, with the fields that stand for its fragments where they follow one another.
+pub(crate) enum Opened {
+    Done(Box<ManifestFile>, Option<Bytes>),
+    /// As [`TailRead::Needs`].
+    Needs(Range<u64>),
+}
+
 /// Takes a whole manifest file apart. `object` names it in messages.
 ///
 /// # Errors
@@ -33,10 +40,21 @@ pub fn decode(object: &str, bytes: &Bytes) -> Result<ManifestFile, LanceError> {
 /// # Errors
 /// As [`decode`].
 pub fn decode_tail(object: &str, tail: &Bytes, object_bytes: u64) -> Result<TailRead, LanceError> {
+    Ok(match open(object, tail, object_bytes)? {
+        Opened::Done(file, _) => TailRead::Done(file),
+        Opened::Needs(range) => TailRead::Needs(range),
+    })
+}
+
+/// [`decode_tail`], with the fields of the fragments.
+///
+/// # Errors
+/// As [`decode`].
+pub(crate) fn open(object: &str, tail: &Bytes, object_bytes: u64) -> Result<Opened, LanceError> {
     let file = Tail::new(object, tail, object_bytes)?;
     let position = file.manifest_position()?;
     if position < file.start {
-        return Ok(TailRead::Needs(position..object_bytes));
+        return Ok(Opened::Needs(position..object_bytes));
     }
     let message = file.manifest(position, object_bytes)?;
     let manifest = Manifest::decode(message.clone())
@@ -44,7 +62,7 @@ pub fn decode_tail(object: &str, tail: &Bytes, object_bytes: u64) -> Result<Tail
     let transaction_at = manifest.transaction_section.or(manifest.transaction_section_deprecated);
     let first = [manifest.index_section, transaction_at].into_iter().flatten().min();
     if let Some(first) = first.filter(|first| *first < file.start) {
-        return Ok(TailRead::Needs(first..object_bytes));
+        return Ok(Opened::Needs(first..object_bytes));
     }
     let (indices, unknown_of_indices) = match manifest.index_section {
         Some(at) => {
@@ -56,10 +74,10 @@ pub fn decode_tail(object: &str, tail: &Bytes, object_bytes: u64) -> Result<Tail
         None => Default::default(),
     };
     let transaction = transaction_at.map(|at| file.message_at(at, "the inline transaction")).transpose()?;
-    let mut unknown = UnknownFields::of_manifest(&message).unwrap_or_default();
+    let (mut unknown, encoded) = UnknownFields::of_manifest(&message).unwrap_or_default();
     unknown.indices = unknown_of_indices;
     let transaction = transaction.map(|(message, _)| message);
-    Ok(TailRead::Done(Box::new(ManifestFile { manifest, indices, transaction, unknown })))
+    Ok(Opened::Done(Box::new(ManifestFile { manifest, indices, transaction, unknown }), encoded))
 }
 
 /// The encoded manifest in a whole manifest file.

@@ -15,8 +15,9 @@ mod encode;
 mod unknown;
 
 pub use decode::{TailRead, decode, decode_tail};
-pub(crate) use decode::{manifest_message, section_at};
+pub(crate) use decode::{Opened, manifest_message, open, section_at};
 pub use encode::encode;
+pub(crate) use encode::{Entry, Parts};
 pub use unknown::UnknownFields;
 pub(crate) use unknown::field_numbers;
 

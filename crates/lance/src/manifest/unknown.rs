@@ -45,13 +45,23 @@ impl UnknownFields {
         self.manifest.is_empty() && self.fragments.is_empty() && self.indices.is_empty()
     }
 
-    /// The unknown fields of an encoded manifest; `None` when the bytes are no protobuf message without groups.
-    pub(crate) fn of_manifest(message: &Bytes) -> Option<Self> {
+    /// The unknown fields of an encoded manifest, and the fields of its fragments where they follow one another; `None` when the
+    /// bytes are no protobuf message without groups.
+    pub(crate) fn of_manifest(message: &Bytes) -> Option<(Self, Option<Bytes>)> {
         let mut found = Self::default();
         let mut top = Vec::new();
+        let (mut at, mut fragments, mut in_one_piece) = (0, 0..0, true);
         for field in Fields::new(message) {
             let field = field?;
+            let from = at;
+            at += field.whole.len();
             if field.number == FRAGMENTS_FIELD {
+                if fragments.is_empty() {
+                    fragments.start = from;
+                } else {
+                    in_one_piece &= fragments.end == from;
+                }
+                fragments.end = at;
                 let (id, unknown) = of_fragment(field.payload)?;
                 if !unknown.is_empty() {
                     found.fragments.insert(id, unknown);
@@ -61,7 +71,7 @@ impl UnknownFields {
             }
         }
         found.manifest = Bytes::from(top);
-        Some(found)
+        Some((found, in_one_piece.then(|| message.slice(fragments))))
     }
 }
 

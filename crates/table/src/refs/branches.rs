@@ -163,7 +163,7 @@ impl Table {
 
     /// The handle, once it is sure that what was opened is the branch.
     pub(crate) fn on_branch(self, name: &BranchName) -> Result<Self, TableError> {
-        let says = self.lance_for_refs()?.snapshot.manifest().branch.clone();
+        let says = self.lance_for_refs()?.snapshot.header().branch.clone();
         if says.as_deref() == Some(name.as_str()) {
             return Ok(self);
         }
@@ -177,7 +177,7 @@ impl Table {
     /// The handle with the table that a branch belongs to, where the place of a branch was opened by its own path.
     pub(crate) fn below_its_table(self, url: &str, options: &OpenOptions) -> Result<Self, TableError> {
         let Snapshot::Lance(held) = &self.snapshot else { return Ok(self) };
-        let name = held.snapshot.manifest().branch.as_deref().and_then(|name| BranchName::new(name).ok());
+        let name = held.snapshot.header().branch.as_deref().and_then(|name| BranchName::new(name).ok());
         let Some(name) = name else { return Ok(self) };
         let Some(root) = url.trim_end_matches('/').strip_suffix(&format!("/{}", name.tree())) else { return Ok(self) };
         let root = lakebed_storage::open(root, &options.store)?;
