@@ -81,7 +81,9 @@ impl Fragments {
     /// Whether these can follow as they are: no id is out of order, and nothing in either is to be put right first.
     pub(crate) fn can_be_followed_by(&self, new: &[DataFragment]) -> bool {
         let added = Traits::of(new);
-        self.traits.is_tidy() && added.is_tidy() && new.first().is_none_or(|first| self.traits.greatest < Some(first.id))
+        self.traits.is_tidy()
+            && added.is_tidy()
+            && new.first().is_none_or(|first| self.traits.greatest < Some(first.id))
     }
 
     /// These with new ones behind them.
@@ -101,7 +103,8 @@ impl Fragments {
 
     /// The fields that are known to stand for the first of them, and the fragments after those.
     pub(crate) fn to_encode(&self) -> (&[u8], Vec<&[DataFragment]>) {
-        let (bytes, mut known) = self.encoded.as_ref().map_or((&[][..], 0), |first| (&first.bytes[..], first.fragments));
+        let (bytes, mut known) =
+            self.encoded.as_ref().map_or((&[][..], 0), |first| (&first.bytes[..], first.fragments));
         let rest = self.pieces().filter_map(|piece| {
             let (_, rest) = piece.split_at(known.min(piece.len()));
             known -= piece.len() - rest.len();

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use lakebed_commit::{Answer, Listed, ObjectName, Request};
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 /// One object.
 #[derive(Clone, Debug)]
@@ -56,19 +57,22 @@ impl Store {
 
     /// A page in byte order. Where the store has no order, its client takes all names, sorts them and cuts the page.
     fn list(&self, prefix: &ObjectName, after: Option<&ObjectName>, limit: usize) -> Vec<Listed> {
-        let inside = |name: &ObjectName| {
-            name.as_str().strip_prefix(prefix.as_str()).is_some_and(|rest| rest.starts_with('/'))
-                && after.is_none_or(|after| name > after)
+        let folder = ObjectName::new(format!("{prefix}/"));
+        let begin = match after {
+            Some(after) if *after >= folder => Bound::Excluded(after),
+            Some(_) | None => Bound::Included(&folder),
         };
+        let inside = self.objects.range((begin, Bound::Unbounded));
+        let inside = inside.take_while(|(name, _)| name.as_str().starts_with(folder.as_str()));
         let listed = |(name, object): (&ObjectName, &Object)| Listed {
             name: name.clone(),
             size_bytes: object.bytes.len() as u64,
             modified_ms: i64::try_from(object.modified_ms).unwrap_or(i64::MAX),
         };
         if !self.shuffled {
-            return self.objects.iter().filter(|(name, _)| inside(name)).take(limit).map(listed).collect();
+            return inside.take(limit).map(listed).collect();
         }
-        let mut all: Vec<Listed> = self.objects.iter().filter(|(name, _)| inside(name)).map(listed).collect();
+        let mut all: Vec<Listed> = inside.map(listed).collect();
         all.sort_by_key(|entry| crate::rng::mix(entry.size_bytes ^ entry.name.as_str().len() as u64));
         all.reverse();
         all.sort_by(|a, b| a.name.cmp(&b.name));

@@ -83,7 +83,7 @@ async fn manifests_of_pylance_are_built_again() {
             match file {
                 Ok(file) => {
                     let (ours, theirs) =
-                        (shown(file.manifest, &file.indices), shown(theirs.manifest().clone(), theirs.indices()));
+                        (shown(file.manifest, &file.indices), shown(theirs.manifest(), theirs.indices()));
                     if ours != theirs {
                         wrong.push(format!("{name} {version} {}\n ours {ours:?}\n them {theirs:?}", kind.name()));
                     }

@@ -2,8 +2,8 @@
 
 use super::draft::Draft;
 use crate::LanceError;
-use crate::fragments::{Fragments, deletes_too_much, is_dead};
 pub(super) use crate::fragments::TOMBSTONE;
+use crate::fragments::{Fragments, deletes_too_much, is_dead};
 use crate::proto::table::transaction::ReserveFragments;
 use crate::proto::table::{DataFragment, Manifest};
 

@@ -14,8 +14,8 @@ mod decode;
 mod encode;
 mod unknown;
 
-pub use decode::{TailRead, decode, decode_tail};
 pub(crate) use decode::{Opened, manifest_message, open, section_at};
+pub use decode::{TailRead, decode, decode_tail};
 pub use encode::encode;
 pub(crate) use encode::{Entry, Parts};
 pub use unknown::UnknownFields;

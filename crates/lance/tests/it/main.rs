@@ -15,3 +15,4 @@ mod rebase;
 mod replay;
 mod row_ids;
 mod schema;
+mod shared;

@@ -44,7 +44,7 @@ fn after(base: &Arc<Snapshot>, id: u8, operation: Operation) -> Result<Arc<Snaps
 
 fn with_entries(base: &Snapshot, indices: Vec<IndexMetadata>) -> ManifestFile {
     let unknown = Default::default();
-    ManifestFile { manifest: base.manifest().clone(), indices, transaction: None, unknown }
+    ManifestFile { manifest: base.manifest(), indices, transaction: None, unknown }
 }
 
 fn bitmap(rows: &[u32]) -> Bytes {

@@ -178,7 +178,7 @@ fn a_race_that_pylance_settled_ends_the_same_way() {
     let after = Snapshot::open("test", &rendered.entry).unwrap();
     // The random id of the deletion file and the time are each committer's own.
     let plain = |snapshot: &Snapshot| {
-        let mut manifest = snapshot.manifest().clone();
+        let mut manifest = snapshot.manifest();
         manifest.timestamp = None;
         manifest.fragments[0].deletion_file.as_mut().unwrap().id = 0;
         manifest
@@ -317,7 +317,7 @@ fn a_transaction_in_its_own_file_is_asked_for() {
     let mut other = table.delete(2, &[1]);
     let landed = table.commit(&mut other);
     let mut file = lakebed_lance::manifest::ManifestFile {
-        manifest: landed.snapshot().manifest().clone(),
+        manifest: landed.snapshot().manifest(),
         indices: Vec::new(),
         transaction: None,
         unknown: Default::default(),

@@ -49,7 +49,7 @@ fn replay(
 
 /// The manifest with row ids unfolded: pylance packs ids that it completes anew, ours adds a segment.
 fn unfolded(snapshot: &Snapshot) -> (Manifest, Vec<Vec<u64>>) {
-    let mut manifest = snapshot.manifest().clone();
+    let mut manifest = snapshot.manifest();
     let mut ids = Vec::new();
     for fragment in &mut manifest.fragments {
         if let Some(RowIdSequence::InlineRowIds(bytes)) = fragment.row_id_sequence.take() {
@@ -254,7 +254,7 @@ fn a_table_that_never_had_a_fragment_has_no_greatest_id() {
 fn tables_that_need_more_of_a_writer_are_not_written() {
     let Some(base) = fixture("v2_basic", 5) else { return };
     for bit in (0..64).map(|at| 1_u64 << at).filter(|bit| ![1, 2, 4, 8, 16, 64].contains(bit)) {
-        let mut manifest = base.manifest().clone();
+        let mut manifest = base.manifest();
         manifest.writer_feature_flags |= bit;
         let file = lakebed_lance::manifest::ManifestFile {
             manifest,
@@ -275,7 +275,7 @@ fn tables_that_need_more_of_a_writer_are_not_written() {
 fn unknown_fields_outlive_a_commit() {
     let Some(base) = fixture("v2_basic", 2) else { return };
     let mut file = lakebed_lance::manifest::ManifestFile {
-        manifest: base.manifest().clone(),
+        manifest: base.manifest(),
         indices: Vec::new(),
         transaction: None,
         unknown: Default::default(),
