@@ -131,8 +131,8 @@ impl<X: Family> Audit<X> {
             }
             return;
         }
-        let id = match X::entry_id(version, bytes) {
-            Ok(id) => id,
+        let (id, entry) = match X::read_entry(version, bytes) {
+            Ok(read) => read,
             Err(problem) => return self.break_rule("every entry can be read", format!("version {at}: {problem}")),
         };
         let Some(case) = self.cases.get_mut(&id) else {
@@ -159,7 +159,7 @@ impl<X: Family> Audit<X> {
             let detail = format!("{id} is in the versions {:?}", case.real);
             return self.break_rule("an id is in at most one entry", detail);
         }
-        match X::follow(&mut self.model, version, bytes, &case.intent, store) {
+        match X::follow(&mut self.model, version, &entry, &case.intent, store) {
             Err(problem) => {
                 self.break_rule("an entry follows its predecessor", format!("version {at} ({id}): {problem}"))
             }

@@ -242,6 +242,7 @@ impl Family for Delta {
     type Open = Open;
     type Intent = Intent;
     type Model = Model;
+    type Entry = Vec<Action>;
 
     const FORMAT: &'static DeltaFormat = &DeltaFormat::new(DeltaPolicy::TableLevel);
     const NAMES_END_WITH_ENTRY: bool = false;
@@ -359,12 +360,12 @@ impl Family for Delta {
         if let LogName::Commit(version) = LogName::parse(name) { Some(version) } else { None }
     }
 
-    fn entry_id(at: Version, bytes: &Bytes) -> Result<String, String> {
-        crate::delta_model::id(at, bytes)
+    fn read_entry(at: Version, bytes: &Bytes) -> Result<(String, Vec<Action>), String> {
+        crate::delta_model::read(at, bytes)
     }
 
-    fn follow(model: &mut Model, at: Version, bytes: &Bytes, intent: &Intent, _: &Store) -> Result<Seen, String> {
-        model.follow(at, bytes, intent)
+    fn follow(model: &mut Model, at: Version, entry: &Vec<Action>, intent: &Intent, _: &Store) -> Result<Seen, String> {
+        model.follow(at, entry, intent)
     }
 
     fn cleanable(listed: &[(ObjectName, u64)], before_ms: u64) -> Cleanable {

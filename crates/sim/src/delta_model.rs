@@ -37,20 +37,20 @@ pub(crate) struct Model {
     last_stamp_ms: Option<i64>,
 }
 
-/// The transaction id in a commit.
-pub(crate) fn id(at: Version, bytes: &Bytes) -> Result<String, String> {
+/// The transaction id in a commit, and its actions.
+pub(crate) fn read(at: Version, bytes: &Bytes) -> Result<(String, Vec<Action>), String> {
     let actions = parse_actions(&format!("version {at}"), bytes).map_err(|error| error.to_string())?;
-    actions
+    let id = actions
         .iter()
         .find_map(|action| if let Action::CommitInfo(info) = action { info.transaction_id() } else { None })
         .map(str::to_owned)
-        .ok_or_else(|| "it has no transaction id".to_owned())
+        .ok_or_else(|| "it has no transaction id".to_owned())?;
+    Ok((id, actions))
 }
 
 impl Model {
     /// Replays one commit and checks it against the state before it and against its intent.
-    pub(crate) fn follow(&mut self, at: Version, bytes: &Bytes, intent: &Intent) -> Result<Seen, String> {
-        let actions = parse_actions("the entry", bytes).map_err(|error| error.to_string())?;
+    pub(crate) fn follow(&mut self, at: Version, actions: &[Action], intent: &Intent) -> Result<Seen, String> {
         let (mut adds, mut removes) = (BTreeMap::new(), BTreeSet::new());
         let config_before = self.config.clone();
         for action in actions {

@@ -62,6 +62,8 @@ pub(crate) trait Family: Sized + 'static {
     type Open;
     type Intent;
     type Model: Default;
+    /// A decoded entry.
+    type Entry;
 
     /// The format, for searches that outlive one request.
     const FORMAT: &'static Self::F;
@@ -96,13 +98,13 @@ pub(crate) trait Family: Sized + 'static {
 
     /// The version whose entry has this name.
     fn entry_version(name: &ObjectName) -> Option<Version>;
-    /// The transaction id in an entry.
-    fn entry_id(at: Version, bytes: &Bytes) -> Result<String, String>;
+    /// Decodes an entry, and reads the transaction id in it.
+    fn read_entry(at: Version, bytes: &Bytes) -> Result<(String, Self::Entry), String>;
     /// Checks an entry against its predecessor and against what its transaction meant, and moves the model on.
     fn follow(
         model: &mut Self::Model,
         at: Version,
-        bytes: &Bytes,
+        entry: &Self::Entry,
         intent: &Self::Intent,
         store: &Store,
     ) -> Result<Seen, String>;

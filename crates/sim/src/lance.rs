@@ -160,6 +160,7 @@ impl Family for Lance {
     type Open = Open;
     type Intent = Intent;
     type Model = Model;
+    type Entry = Snapshot;
 
     const FORMAT: &'static LanceFormat = &LanceFormat::new(Scheme::V2, &LANCE);
     const NAMES_END_WITH_ENTRY: bool = true;
@@ -247,14 +248,20 @@ impl Family for Lance {
         manifest_version(name)
     }
 
-    fn entry_id(_: Version, bytes: &Bytes) -> Result<String, String> {
+    fn read_entry(_: Version, bytes: &Bytes) -> Result<(String, Snapshot), String> {
         let snapshot = Snapshot::open("the manifest", bytes).map_err(|error| error.to_string())?;
         let transaction = snapshot.transaction().ok_or("it has no transaction")?;
-        Ok(transaction.id().as_str().to_owned())
+        Ok((transaction.id().as_str().to_owned(), snapshot))
     }
 
-    fn follow(model: &mut Model, at: Version, bytes: &Bytes, intent: &Intent, store: &Store) -> Result<Seen, String> {
-        model.follow(at, bytes, intent, store)
+    fn follow(
+        model: &mut Model,
+        at: Version,
+        entry: &Snapshot,
+        intent: &Intent,
+        store: &Store,
+    ) -> Result<Seen, String> {
+        model.follow(at, entry, intent, store)
     }
 
     fn cleanable(listed: &[(ObjectName, u64)], before_ms: u64) -> Cleanable {

@@ -2,7 +2,6 @@
 
 use crate::family::{Seen, digest_of};
 use crate::store::Store;
-use bytes::Bytes;
 use lakebed_commit::ObjectName;
 use lakebed_lance::{Snapshot, deletion};
 use lakebed_naming::Version;
@@ -63,32 +62,31 @@ impl Model {
     pub(crate) fn follow(
         &mut self,
         at: Version,
-        bytes: &Bytes,
+        snapshot: &Snapshot,
         intent: &Intent,
         store: &Store,
     ) -> Result<Seen, String> {
-        let snapshot = Snapshot::open("the entry", bytes).map_err(|error| error.to_string())?;
         if snapshot.version() != at {
             return Err(format!("it says that it is version {}", snapshot.version()));
         }
         self.apply(intent)?;
-        let names = names(&snapshot);
+        let names = names(snapshot);
         if let Some(missing) = names.iter().find(|name| !store.contains(name)) {
             return Err(format!("it names {missing}, which is not there"));
         }
-        let found = rows(&snapshot, store)?;
+        let found = rows(snapshot, store)?;
         if found != self.files {
             return Err(format!("it holds {found:?} where {:?} was due", self.files));
         }
         if *snapshot.config() != self.config {
             return Err(format!("it leaves the configuration {:?} where {:?} was due", snapshot.config(), self.config));
         }
-        self.check_ids(&snapshot)?;
+        self.check_ids(snapshot)?;
         if self.last_ms.is_some_and(|last| snapshot.timestamp_ms().is_none_or(|now| now <= last)) {
             return Err("its timestamp does not lie above its predecessor's".to_owned());
         }
         self.last_ms = snapshot.timestamp_ms();
-        Ok(Seen { names, digest: digest_of(&(state(&snapshot), snapshot.config())) })
+        Ok(Seen { names, digest: digest_of(&(state(snapshot), snapshot.config())) })
     }
 
     fn apply(&mut self, intent: &Intent) -> Result<(), String> {

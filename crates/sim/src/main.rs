@@ -3,6 +3,8 @@
 use clap::Parser;
 use lakebed_sim::{Format, Stats, check};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Simulates commits on a store that fails.
@@ -18,6 +20,9 @@ struct Arguments {
     /// delta, lance or both
     #[arg(long, default_value = "both")]
     format: String,
+    /// How many worlds run at once; 0 for as many as there are cores
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
     /// One seed alone, as a failure prints it: `delta:17`
     #[arg(long, env = "LAKEBED_SIM_SEED")]
     seed: Option<String>,
@@ -77,20 +82,73 @@ fn simulate(arguments: &Arguments) -> Result<(), String> {
         return Ok(());
     }
     let formats = if arguments.format == "both" { Format::ALL.to_vec() } else { vec![arguments.format.parse()?] };
-    let begun = now();
-    let (mut stats, mut told) = (Stats::default(), begun);
-    for done in 0..arguments.seeds {
-        // With both formats each seed is one world of one of them, in turn.
-        let seed = arguments.from + done;
-        let place = usize::try_from(seed % formats.len() as u64).unwrap_or(0);
-        let format = formats.get(place).copied().unwrap_or(Format::Delta);
-        let report = check(format, seed, None).map_err(|failure| failure.to_string())?;
-        stats.add(&report.stats);
-        if told.elapsed() >= Duration::from_secs(10) {
-            told = now();
-            println!("{}", line(done + 1, begun.elapsed(), &stats));
+    let threads = match arguments.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let soak = Soak { from: arguments.from, seeds: arguments.seeds, formats, next: AtomicU64::new(0), begun: now() };
+    let stats = soak.run(threads)?;
+    println!("{}; no rule broken", line(arguments.seeds, soak.begun.elapsed(), &stats));
+    Ok(())
+}
+
+/// Many worlds, shared out among threads. Each is decided by its seed alone, whoever runs it.
+struct Soak {
+    from: u64,
+    seeds: u64,
+    formats: Vec<Format>,
+    next: AtomicU64,
+    begun: Instant,
+}
+
+/// What all threads found so far.
+struct Found {
+    stats: Stats,
+    told: Instant,
+    /// The failure of the lowest seed.
+    failure: Option<(u64, String)>,
+}
+
+impl Soak {
+    fn run(&self, threads: usize) -> Result<Stats, String> {
+        let found = Mutex::new(Found { stats: Stats::default(), told: self.begun, failure: None });
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| self.work(&found));
+            }
+        });
+        let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match found.failure {
+            Some((_, failure)) => Err(failure),
+            None => Ok(found.stats),
         }
     }
-    println!("{}; no rule broken", line(arguments.seeds, begun.elapsed(), &stats));
-    Ok(())
+
+    fn work(&self, found: &Mutex<Found>) {
+        loop {
+            let done = self.next.fetch_add(1, Ordering::Relaxed);
+            if done >= self.seeds {
+                return;
+            }
+            // With both formats each seed is one world of one of them, in turn.
+            let seed = self.from + done;
+            let place = usize::try_from(seed % self.formats.len() as u64).unwrap_or(0);
+            let ended = check(self.formats.get(place).copied().unwrap_or(Format::Delta), seed, None);
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            match ended {
+                Ok(report) => found.stats.add(&report.stats),
+                Err(failure) => {
+                    // No new world is begun; those under way may show a failure of a lower seed.
+                    self.next.store(self.seeds, Ordering::Relaxed);
+                    if found.failure.as_ref().is_none_or(|(lowest, _)| seed < *lowest) {
+                        found.failure = Some((seed, failure.to_string()));
+                    }
+                }
+            }
+            if found.told.elapsed() >= Duration::from_secs(10) {
+                found.told = now();
+                println!("{}", line(done + 1, self.begun.elapsed(), &found.stats));
+            }
+        }
+    }
 }
