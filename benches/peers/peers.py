@@ -6,6 +6,8 @@ The work is a commit of metadata only: a log entry that names a data file which 
 
 - create loop: a temporary file with 600 bytes, a hard link to the next name, the temporary file removed. No fsync. This is
   what one log entry costs the folder at least; a Lance commit with its side file costs two.
+- create loop, Lance's sizes, for information: the same for the two objects of each commit of the Lance table that lakebed had just
+  written, byte counts included, as a manifest lists all fragments and grows with each.
 - deltalake, one writer: `create_write_transaction` with one prepared add, checkpoints off.
 - pylance, one writer: `LanceDataset.commit` of an Append of one prepared fragment; beside it `update_config`, for information.
 - lakebed: `lakebed bench FOLDER --format F --writers W --commits N --durability none --json`.
@@ -73,6 +75,38 @@ def create_loop(folder, count):
         os.unlink(temporary)
 
     return rate(count, create)
+
+
+def lance_sizes(folder):
+    """The sizes of a table's manifests, ascending as they were written, and of its transaction files."""
+    size = lambda entry: entry.stat().st_size
+    return [sorted(map(size, os.scandir(os.path.join(folder, below)))) for below in ("_versions", "_transactions")]
+
+
+def lance_loop(folder, sizes):
+    """The least that the objects of one Lance commit cost: a side file that is renamed, and a manifest that is linked."""
+    manifests, sides = sizes
+    versions, transactions = os.path.join(folder, "_versions"), os.path.join(folder, "_transactions")
+    os.makedirs(versions)
+    os.makedirs(transactions)
+    bodies = [b"x" * size for size in manifests]
+    side = b"x" * sides[len(sides) // 2]
+
+    def write(path, body):
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        os.write(handle, body)
+        os.close(handle)
+
+    def commit(step):
+        temporary = os.path.join(transactions, f".{step}.tmp")
+        write(temporary, side)
+        os.rename(temporary, os.path.join(transactions, f"{step}.txn"))
+        temporary = os.path.join(versions, f".{step}.tmp")
+        write(temporary, bodies[step])
+        os.link(temporary, os.path.join(versions, f"{step:020}.manifest"))
+        os.unlink(temporary)
+
+    return rate(len(bodies), commit)
 
 
 def deltalake_commits(folder, count):
@@ -157,6 +191,9 @@ def measure(folder, given):
             print(f"round {round_number + 1} of {given.rounds}: {name}", file=sys.stderr)
             before = loop(f"{place}-before") if name in compared else None
             figures.setdefault(name, []).append(act(place))
+            if name == "lakebed lance 1":
+                least = lance_loop(f"{place}-least", lance_sizes(place))
+                figures.setdefault("create loop, Lance's sizes", []).append(least)
             if before is not None:
                 bare = (before + loop(f"{place}-after")) / 2
                 ratios.setdefault(name, []).append(figures[name][-1] / bare)
