@@ -39,6 +39,9 @@ pub(crate) enum Error {
     /// A schema under `protos/` is wrong.
     #[error("cannot compile the schemas of `protos/`: {0}")]
     Schema(String),
+    /// We were asked for something that protoc does and we do not.
+    #[error("this stand-in for protoc cannot do this: {0}; set PROTOC to a real one")]
+    Protoc(String),
     /// Checked-in files are not what would be generated.
     #[error("stale generated files: {0}; run `cargo xtask codegen` and commit the result")]
     Stale(String),

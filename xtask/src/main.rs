@@ -1,5 +1,7 @@
 //! Chores of the workspace, run as `cargo xtask <chore>`.
 //!
+//! - `install` puts the whole program, Lance's rows included, where cargo puts programs; `build --full` only builds it;
+//! - `full` runs any command of cargo on it, such as `full test -p lakebed-lance-data`;
 //! - `codegen [--check]` turns `protos/` into checked-in Rust, or says whether what is checked in is stale;
 //! - `tidy` holds the rules of the house that no compiler holds;
 //! - `python` makes the Python environment of the tests and prints its interpreter;
@@ -11,7 +13,9 @@
 
 mod codegen;
 mod error;
+mod full;
 mod kills;
+mod protoc;
 mod python;
 mod spark;
 mod suite;
@@ -23,8 +27,8 @@ use std::process::ExitCode;
 use error::Error;
 use workspace::Workspace;
 
-const USAGE: &str =
-    "usage: cargo xtask codegen [--check] | interop spark [--only TABLE] | kills [--kills N] | python | tidy | test";
+const USAGE: &str = "usage: cargo xtask build --full | codegen [--check] | full CARGO-COMMAND… | install | \
+                     interop spark [--only TABLE] | kills [--kills N] | python | tidy | test";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -38,8 +42,14 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &[&str]) -> Result<(), Error> {
+    if protoc::is_asked(args) {
+        return protoc::run(args);
+    }
     let workspace = Workspace::find()?;
     match args {
+        ["build", "--full", more @ ..] => full::build(&workspace, more),
+        ["install", more @ ..] => full::install(&workspace, more),
+        ["full", args @ ..] => full::run(&workspace, args),
         ["codegen"] => codegen::write(&workspace),
         ["codegen", "--check"] => codegen::check(&workspace),
         ["python"] => python::environment(&workspace).map(|python| println!("{}", python.display())),

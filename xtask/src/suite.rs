@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::error::Error;
+use crate::full;
 use crate::python;
 use crate::workspace::{self, Workspace};
 
 /// What every compile and run of the tests is given, so that nothing is compiled twice.
 ///
 /// The feature is what the storage crate's own behaviour tests need.
-const TEST: &[&str] = &["test", "--workspace", "--features", "lakebed-storage/test-util"];
+const TEST: &[&str] = &["test", "--workspace", "--exclude", full::LEFT_OUT, "--features", "lakebed-storage/test-util"];
 
 /// What begins a line that a test prints when it cannot run.
 const SKIPPED: &str = "skipped:";
@@ -40,10 +41,23 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Error> {
     provide(&mut tests, "LAKEBED_RAY_PYTHON", required(ray, strict, "the example with Ray")?, &mut skips);
 
     let tested = echo(&mut tests, &mut skips);
+    let whole = whole(workspace, &tests, &mut skips);
     let outside = outside(workspace);
     let packed = packages(workspace);
     print!("{skips}");
-    tested.and(outside).and(packed)
+    tested.and(whole).and(outside).and(packed)
+}
+
+/// Tests the rows of Lance tables. They are compiled apart from the rest, which must never want what they do.
+fn whole(workspace: &Workspace, like: &Command, skips: &mut Skips) -> Result<(), Error> {
+    let mut tests = full::cargo(workspace)?;
+    for (variable, value) in like.get_envs() {
+        match value {
+            Some(value) => tests.env(variable, value),
+            None => tests.env_remove(variable),
+        };
+    }
+    echo(tests.args(["test", "--package", full::LEFT_OUT, "--no-fail-fast", "--", "--show-output"]), skips)
 }
 
 /// Sets the variable to the path, or removes it and remembers why.
@@ -85,7 +99,7 @@ fn required(tool: Result<PathBuf, Error>, strict: bool, needs_it: &str) -> Resul
 }
 
 /// Runs a program to its end on our own output.
-fn status(command: &mut Command) -> Result<(), Error> {
+pub(crate) fn status(command: &mut Command) -> Result<(), Error> {
     let program = workspace::describe(command);
     let status = command.status().map_err(|source| Error::Start { program: program.clone(), source })?;
     ended(program, status)

@@ -70,6 +70,7 @@ fn crate_findings(workspace: &Workspace) -> Result<Vec<Finding>, Error> {
     let metadata = workspace::output(workspace.cargo().args(["metadata", "--format-version", "1", "--no-deps"]), None)?;
     let edges = edges::declared(&metadata)?;
     let mut findings = edges::check(&edges);
+    findings.extend(edges::check_defaults(&metadata)?);
     for package in edges::pure(&edges) {
         // Features are resolved for the crate alone, as a stranger who takes only it would get it.
         let mut tree = workspace.cargo();

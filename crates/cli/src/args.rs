@@ -8,8 +8,9 @@ use crate::error::CliError;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use lakebed_conflict::maxcompute::Compaction;
 use lakebed_storage::{Durability, StoreOptions};
-use lakebed_table::{CommitOptions, Matched, NotMatched, OpenOptions, TableFormat};
+use lakebed_table::{CommitOptions, LanceFiles, Matched, NotMatched, OpenOptions, TableFormat};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Transactions on Lance and Delta tables.
@@ -64,8 +65,17 @@ impl Global {
 
     /// How to open a table.
     pub(crate) fn open_options(&self) -> OpenOptions {
-        OpenOptions { store: self.store_options(), ..OpenOptions::default() }
+        OpenOptions { store: self.store_options(), lance_files: lance_files(), ..OpenOptions::default() }
     }
+}
+
+/// Who reads and writes the rows of Lance tables, in a build that has somebody.
+fn lance_files() -> Option<Arc<dyn LanceFiles>> {
+    #[cfg(feature = "lance-data")]
+    let files: Option<Arc<dyn LanceFiles>> = Some(Arc::new(lakebed_lance_data::LanceDataFiles));
+    #[cfg(not(feature = "lance-data"))]
+    let files = None;
+    files
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -41,6 +41,14 @@ pub enum DataError {
         /// What the decoder said.
         source: ParquetError,
     },
+    /// Bytes that are no Lance data file, or rows that cannot be written as one.
+    #[error("{file}: not readable or writable as a Lance data file: {reason}; check that the file is whole")]
+    Lance {
+        /// The file.
+        file: String,
+        /// What the decoder or encoder said.
+        reason: String,
+    },
     /// A local file that holds rows to write could not be opened or read.
     #[error("{file}: {source}")]
     Io {
@@ -196,6 +204,7 @@ impl DataError {
             | Self::NoFieldIds { .. }
             | Self::Store { .. }
             | Self::Parquet { .. }
+            | Self::Lance { .. }
             | Self::Io { .. }
             | Self::UnknownKind { .. }
             | Self::BadSource { .. }

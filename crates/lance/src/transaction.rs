@@ -5,9 +5,11 @@
 
 use crate::LanceError;
 use crate::proto::file::Field;
+use crate::proto::table::transaction::rewrite::RewriteGroup;
 use crate::proto::table::transaction::update_config::FieldMetadataUpdate;
 use crate::proto::table::transaction::{
-    Append, Clone as CloneOperation, Delete, Operation, Overwrite, Restore, UpdateConfig, UpdateMap, UpdateMapEntry,
+    Append, Clone as CloneOperation, Delete, Operation, Overwrite, Restore, Rewrite, Update, UpdateConfig, UpdateMap,
+    UpdateMapEntry, UpdateMode,
 };
 use crate::proto::table::{DataFile, DataFragment, Transaction as Message};
 use bytes::Bytes;
@@ -182,6 +184,42 @@ pub fn overwrite(
         config_upsert_values: config_upserts,
         initial_bases: Vec::new(),
     }))
+}
+
+/// An overwrite with metadata of its schema.
+#[must_use]
+pub fn with_schema_metadata(mut message: Message, metadata: BTreeMap<String, Bytes>) -> Message {
+    if let Some(Operation::Overwrite(overwrite)) = &mut message.operation {
+        overwrite.schema_metadata = metadata;
+    }
+    message
+}
+
+/// Rows changed: `updated` are fragments with their new deletion files, `removed` fragments that go as a whole, and `new` ones hold
+/// the rows in the place of those that went, and rows that are new. `fields_changed` are the ids of the fields at the top whose
+/// values changed in rows that stay.
+#[must_use]
+pub fn update(
+    head: Head,
+    updated: Vec<DataFragment>,
+    removed: Vec<u64>,
+    new: Vec<DataFragment>,
+    fields_changed: Vec<u32>,
+) -> Message {
+    head.with(Operation::Update(Update {
+        removed_fragment_ids: removed,
+        updated_fragments: updated,
+        new_fragments: new,
+        fields_for_preserving_frag_bitmap: fields_changed,
+        update_mode: UpdateMode::RewriteRows as i32,
+        ..Update::default()
+    }))
+}
+
+/// Fragments replaced by others with the same live rows, group by group.
+#[must_use]
+pub fn rewrite(head: Head, groups: Vec<RewriteGroup>) -> Message {
+    head.with(Operation::Rewrite(Rewrite { groups, ..Rewrite::default() }))
 }
 
 /// An earlier version made current again.

@@ -223,7 +223,7 @@ fn of_kind(batch: &RecordBatch, change: Change) -> Result<RecordBatch, OpsError>
 }
 
 /// The rows without as many of each text as are counted.
-fn without(batch: &RecordBatch, counts: &mut HashMap<String, u64>) -> Result<RecordBatch, OpsError> {
+pub(crate) fn without(batch: &RecordBatch, counts: &mut HashMap<String, u64>) -> Result<RecordBatch, OpsError> {
     let mut mask = Vec::with_capacity(batch.num_rows());
     for row in 0..batch.num_rows() {
         let left = counts.get_mut(&json_row(batch, row)?).filter(|left| **left > 0);

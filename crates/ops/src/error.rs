@@ -2,6 +2,7 @@
 
 use lakebed_data::DataError;
 use lakebed_delta::DeltaError;
+use lakebed_lance::LanceError;
 use lakebed_storage::StoreError;
 
 /// A statement could not be planned. Nothing was committed; data files that were written for it are named by nobody and a
@@ -18,6 +19,9 @@ pub enum OpsError {
     /// The table's log holds something that does not fit.
     #[error(transparent)]
     Delta(#[from] DeltaError),
+    /// The table's manifest holds something that does not fit.
+    #[error(transparent)]
+    Lance(#[from] LanceError),
     /// A batch of rows could not be taken apart.
     #[error("rows of {what} could not be taken apart: {source}; report this as a defect")]
     Rows {

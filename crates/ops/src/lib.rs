@@ -14,6 +14,7 @@ pub mod delta;
 mod elsewhere;
 mod error;
 mod features;
+pub mod lance;
 mod layout;
 mod look;
 mod merge;
@@ -35,6 +36,7 @@ pub use columns::{ColumnChange, Evolved, change_columns, merged_schema, replaced
 pub use compact::{CompactSpec, Compaction, SORT_BYTES, TARGET_SIZE_BYTES, compact};
 pub use create::{TableDefinition, delta_definition};
 pub use error::OpsError;
+pub use lance::{BATCH_ROWS as LANCE_BATCH_ROWS, LanceFiles, LanceReader, LanceSink};
 pub use layout::Layout;
 pub use look::{LOOKER, ParquetLooker};
 pub use merge::{Matched, MergeSpec, NotMatched, merge};

@@ -5,7 +5,7 @@ use crate::delete::{matching_files, none_of, split};
 use crate::statement::{Writers, Writing};
 use crate::touch::{Touched, touch};
 use crate::values::with_column;
-use crate::{Layout, OpsError, Plan, SnapshotView};
+use crate::{OpsError, Plan, SnapshotView};
 use arrow_array::{BooleanArray, RecordBatch, UInt64Array};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
@@ -64,7 +64,7 @@ pub async fn merge(
     writing: &Writing,
 ) -> Result<Plan, OpsError> {
     let layout = view.layout()?;
-    let source = Source::read(source, &layout, spec)?;
+    let source = Source::read(source, &layout.columns, spec)?;
     let mut plan = Plan { operation: "MERGE", rows_given: source.rows.num_rows() as u64, ..Plan::default() };
     parameters(&mut plan, spec);
     let condition = source.condition();
@@ -106,18 +106,19 @@ pub async fn merge(
 }
 
 /// The rows of the source, found by their keys.
-struct Source {
-    rows: RecordBatch,
-    columns: Vec<Column>,
+pub(crate) struct Source {
+    pub(crate) rows: RecordBatch,
+    pub(crate) columns: Vec<Column>,
     key: Vec<Column>,
     by_key: HashMap<String, u64>,
 }
 
 impl Source {
-    fn read(batches: Batches, layout: &Layout, spec: &MergeSpec) -> Result<Self, OpsError> {
+    /// The rows of a source for a table of these columns.
+    pub(crate) fn read(batches: Batches, known: &[Column], spec: &MergeSpec) -> Result<Self, OpsError> {
         let batches = batches.collect::<Result<Vec<_>, _>>()?;
-        let columns = given_columns(layout, &batches);
-        let key = key_columns(layout, spec, &columns)?;
+        let columns = given_columns(known, &batches);
+        let key = key_columns(known, spec, &columns)?;
         let aligned = batches.iter().map(|batch| align(batch, &columns)).collect::<Result<Vec<_>, _>>()?;
         let rows = concat_batches(&arrow_schema(&columns)?, &aligned).map_err(OpsError::rows("the source"))?;
         let mut by_key = HashMap::with_capacity(rows.num_rows());
@@ -172,7 +173,7 @@ impl Source {
     }
 
     /// For each row of the table the row of the source with its key.
-    fn matches(&self, batch: &RecordBatch) -> Result<Vec<Option<u64>>, OpsError> {
+    pub(crate) fn matches(&self, batch: &RecordBatch) -> Result<Vec<Option<u64>>, OpsError> {
         (0..batch.num_rows())
             .map(|row| Ok(key_of(batch, &self.key, row)?.and_then(|key| self.by_key.get(&key).copied())))
             .collect()
@@ -191,24 +192,24 @@ impl Source {
 }
 
 /// The columns of the table that the source has; whether NULL may stand in them is judged where rows are written.
-fn given_columns(layout: &Layout, batches: &[RecordBatch]) -> Vec<Column> {
+fn given_columns(known: &[Column], batches: &[RecordBatch]) -> Vec<Column> {
     let given = |column: &&Column| {
         let named = |batch: &RecordBatch| {
             batch.schema_ref().fields().iter().any(|field| field.name().eq_ignore_ascii_case(&column.name))
         };
         batches.is_empty() || batches.iter().any(named)
     };
-    layout.columns.iter().filter(given).map(|column| Column { nullable: true, ..column.clone() }).collect()
+    known.iter().filter(given).map(|column| Column { nullable: true, ..column.clone() }).collect()
 }
 
-fn key_columns(layout: &Layout, spec: &MergeSpec, given: &[Column]) -> Result<Vec<Column>, OpsError> {
+fn key_columns(known: &[Column], spec: &MergeSpec, given: &[Column]) -> Result<Vec<Column>, OpsError> {
     let invalid = |problem: String, advice: &str| OpsError::Invalid { problem, advice: advice.to_owned() };
     if spec.on.is_empty() {
         return Err(invalid("the merge has no key".to_owned(), "name the key's columns"));
     }
     let find = |name: &String| {
-        if !layout.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name)) {
-            let names: Vec<&str> = layout.columns.iter().map(|column| column.name.as_str()).collect();
+        if !known.iter().any(|column| column.name.eq_ignore_ascii_case(name)) {
+            let names: Vec<&str> = known.iter().map(|column| column.name.as_str()).collect();
             return Err(invalid(
                 format!("there is no column {name}; the columns are {}", names.join(", ")),
                 "merge by one of them",

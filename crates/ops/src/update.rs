@@ -4,7 +4,7 @@ use crate::delete::{matching_files, none_of, split};
 use crate::statement::{Writers, Writing};
 use crate::touch::{Touched, touch};
 use crate::values::with_column;
-use crate::{Layout, OpsError, Plan, SnapshotView};
+use crate::{OpsError, Plan, SnapshotView};
 use arrow_array::RecordBatch;
 use arrow_select::filter::filter_record_batch;
 use lakebed_data::{evaluate_as, filter_mask};
@@ -37,7 +37,7 @@ pub async fn update(
     let shown: Vec<&str> = text.into_iter().collect();
     plan.parameters.insert("predicate".to_owned(), serde_json::json!(shown).to_string());
     let layout = view.layout()?;
-    let targets = targets(&layout, set)?;
+    let targets = targets(&layout.columns, |name| layout.values.is_made(name), set)?;
     plan.predicates.push(split(predicate, &view.partition_columns()));
     let mut writers = Writers::changing(store, &layout, writing)?;
     let files = matching_files(view, predicate)?;
@@ -58,19 +58,23 @@ pub async fn update(
 }
 
 /// The columns that are set, each once.
-fn targets<'a>(layout: &Layout, set: &'a [SetColumn]) -> Result<Vec<(Column, &'a Expr)>, OpsError> {
+pub(crate) fn targets<'a>(
+    columns: &[Column],
+    is_made: impl Fn(&str) -> bool,
+    set: &'a [SetColumn],
+) -> Result<Vec<(Column, &'a Expr)>, OpsError> {
     let mut targets: Vec<(Column, &Expr)> = Vec::with_capacity(set.len());
     let invalid = |problem: String, advice: &str| OpsError::Invalid { problem, advice: advice.to_owned() };
     for SetColumn { column, value } in set {
-        let known = layout.columns.iter().find(|known| known.name.eq_ignore_ascii_case(column));
+        let known = columns.iter().find(|known| known.name.eq_ignore_ascii_case(column));
         let Some(known) = known else {
-            let names: Vec<&str> = layout.columns.iter().map(|column| column.name.as_str()).collect();
+            let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
             return Err(invalid(
                 format!("there is no column {column}; the columns are {}", names.join(", ")),
                 "set one of them",
             ));
         };
-        if layout.values.is_made(&known.name) {
+        if is_made(&known.name) {
             return Err(invalid(
                 format!("column {} is made by the table", known.name),
                 "set the columns that it is made of",
@@ -85,7 +89,7 @@ fn targets<'a>(layout: &Layout, set: &'a [SetColumn]) -> Result<Vec<(Column, &'a
 }
 
 /// The rows with their new values, all computed from the old ones.
-fn assigned(old: &RecordBatch, targets: &[(Column, &Expr)]) -> Result<RecordBatch, OpsError> {
+pub(crate) fn assigned(old: &RecordBatch, targets: &[(Column, &Expr)]) -> Result<RecordBatch, OpsError> {
     let mut rows = old.clone();
     for (column, value) in targets {
         rows = with_column(&rows, &column.name, evaluate_as(value, old, column)?)?;

@@ -8,6 +8,7 @@ use lakebed_delta::action::parse_actions;
 use lakebed_naming::Version;
 use lakebed_naming::delta::commit_path;
 use lakebed_ops::Change;
+use lakebed_ops::lance::{LanceChanges, LanceTable};
 use lakebed_storage::Store;
 use std::sync::Arc;
 
@@ -26,10 +27,23 @@ pub struct ChangedRows {
 /// that rewrote files the text of the rows that went.
 #[derive(Debug)]
 pub struct Changes {
-    store: Arc<dyn Store>,
-    before: Arc<lakebed_delta::Snapshot>,
+    line: Line,
     to: Version,
-    commit: Option<(Version, lakebed_ops::Changes)>,
+}
+
+/// The versions that are walked, by their format.
+#[derive(Debug)]
+enum Line {
+    Delta {
+        store: Arc<dyn Store>,
+        before: Arc<lakebed_delta::Snapshot>,
+        commit: Option<(Version, Box<lakebed_ops::Changes>)>,
+    },
+    Lance {
+        table: Table,
+        before: LanceTable,
+        commit: Option<(Version, Box<LanceChanges>)>,
+    },
 }
 
 impl Table {
@@ -38,25 +52,28 @@ impl Table {
     /// # Errors
     /// A version is not there (any more), `from` lies above `to`, or the rows of the format are not read here.
     pub async fn changes(&self, from: VersionSpec, to: VersionSpec) -> Result<Changes, TableError> {
-        if !matches!(self.snapshot, Snapshot::Delta(_)) {
-            return Err(TableError::Invalid {
-                problem:
-                    "changes on a lance table needs to read rows of Lance data files, which this build does not do (it \
-                          was built without lance-data)"
-                        .to_owned(),
-                advice: "read it with a Lance client, or use a build with lance-data".to_owned(),
-            });
+        if let Snapshot::Lance(held) = &self.snapshot {
+            self.lance_table(held, "changes")?;
         }
         let to = self.at(to).await?.version();
-        let Snapshot::Delta(before) = self.at(from).await? else { return Err(self.vanished()) };
-        let from = before.snapshot.version();
+        let before = self.at(from).await?;
+        let from = before.version();
         if from > to {
             return Err(TableError::Invalid {
                 problem: format!("the range begins at version {from}, which is newer than its end, version {to}"),
                 advice: "give the older version first".to_owned(),
             });
         }
-        Ok(Changes { store: Arc::clone(self.store()), before: before.snapshot, to, commit: None })
+        let line = match before {
+            Snapshot::Delta(before) => {
+                Line::Delta { store: Arc::clone(self.store()), before: before.snapshot, commit: None }
+            }
+            Snapshot::Lance(before) => {
+                let before = self.lance_table(&before, "changes")?;
+                Line::Lance { table: self.clone(), before, commit: None }
+            }
+        };
+        Ok(Changes { line, to })
     }
 }
 
@@ -67,33 +84,69 @@ impl Changes {
     /// A version of the range is not there any more, or a file cannot be read.
     pub async fn next(&mut self) -> Result<Option<ChangedRows>, TableError> {
         loop {
-            if let Some((version, commit)) = &mut self.commit {
-                if let Some((change, batch)) = commit.next().await? {
-                    return Ok(Some(ChangedRows { version: *version, change, batch }));
-                }
-                self.commit = None;
+            if let Some(changed) = self.line.next().await? {
+                return Ok(Some(changed));
             }
-            match self.before.version().next().filter(|version| *version <= self.to) {
-                Some(version) => self.step(version).await?,
+            match self.line.version().next().filter(|version| *version <= self.to) {
+                Some(version) => self.line.step(version).await?,
                 None => return Ok(None),
             }
         }
     }
+}
+
+impl Line {
+    /// The version that was reached.
+    fn version(&self) -> Version {
+        match self {
+            Self::Delta { before, .. } => before.version(),
+            Self::Lance { before, .. } => before.snapshot().version(),
+        }
+    }
+
+    /// The next rows of that version.
+    async fn next(&mut self) -> Result<Option<ChangedRows>, TableError> {
+        let (version, next) = match self {
+            Self::Delta { commit: Some((version, commit)), .. } => (*version, commit.next().await?),
+            Self::Lance { commit: Some((version, commit)), .. } => (*version, commit.next().await?),
+            Self::Delta { commit: None, .. } | Self::Lance { commit: None, .. } => return Ok(None),
+        };
+        Ok(next.map(|(change, batch)| ChangedRows { version, change, batch }))
+    }
 
     /// Goes on to the next version.
     async fn step(&mut self, version: Version) -> Result<(), TableError> {
-        let name = commit_path(version);
-        let bytes = self.store.get(&name).await?.ok_or_else(|| TableError::Unavailable {
-            root: self.store.root().to_owned(),
-            problem: format!("version {version} is not there any more ({name}), so what it changed is not known"),
-            advice: "begin at a newer version; a cleanup removes old ones".to_owned(),
-        })?;
-        let wrong = |source| load::delta::delta_error(&*self.store, source);
-        let actions = parse_actions(&name, &bytes).map_err(wrong)?;
-        let after = Arc::new(self.before.advance(version, &bytes).map_err(wrong)?);
-        let changes = lakebed_ops::Changes::new(Arc::clone(&self.store), &self.before, &after, &actions)?;
-        self.commit = Some((version, changes));
-        self.before = after;
+        match self {
+            Self::Delta { store, before, commit } => {
+                let (after, changes) = delta_step(store, before, version).await?;
+                *commit = Some((version, Box::new(changes)));
+                *before = after;
+            }
+            Self::Lance { table, before, commit } => {
+                let Snapshot::Lance(after) = table.load(version).await? else { return Err(table.vanished()) };
+                let after = table.lance_table(&after, "changes")?;
+                *commit = Some((version, Box::new(LanceChanges::new(before.clone(), after.clone()))));
+                *before = after;
+            }
+        }
         Ok(())
     }
+}
+
+async fn delta_step(
+    store: &Arc<dyn Store>,
+    before: &Arc<lakebed_delta::Snapshot>,
+    version: Version,
+) -> Result<(Arc<lakebed_delta::Snapshot>, lakebed_ops::Changes), TableError> {
+    let name = commit_path(version);
+    let bytes = store.get(&name).await?.ok_or_else(|| TableError::Unavailable {
+        root: store.root().to_owned(),
+        problem: format!("version {version} is not there any more ({name}), so what it changed is not known"),
+        advice: "begin at a newer version; a cleanup removes old ones".to_owned(),
+    })?;
+    let wrong = |source| load::delta::delta_error(&**store, source);
+    let actions = parse_actions(&name, &bytes).map_err(wrong)?;
+    let after = Arc::new(before.advance(version, &bytes).map_err(wrong)?);
+    let changes = lakebed_ops::Changes::new(Arc::clone(store), before, &after, &actions)?;
+    Ok((after, changes))
 }

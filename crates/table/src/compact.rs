@@ -1,7 +1,7 @@
 //! Compaction and clustering.
 
 use crate::delta_rows::bound;
-use crate::snapshot::DeltaVersion;
+use crate::snapshot::{DeltaVersion, Snapshot};
 use crate::{CommitOptions, Report, Table, TableError};
 use lakebed_ops::{CompactSpec, Compaction, Plan, TARGET_SIZE_BYTES, Writing, compact};
 use lakebed_transaction::{Outcome, UnitId};
@@ -36,6 +36,9 @@ impl Table {
         let mut plannings = 0;
         loop {
             plannings += 1;
+            if let Snapshot::Lance(_) = &self.snapshot {
+                return self.compact_lance(request, commit).await;
+            }
             let held = self.delta_for("compact")?;
             let spec = spec(request, &held)?;
             let writing = Writing::default().with_engine(commit.engine.clone());

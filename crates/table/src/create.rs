@@ -13,7 +13,7 @@ use lakebed_lance::transaction::{Head, Transaction, overwrite};
 use lakebed_lance::{Creation, LanceFormat};
 use lakebed_naming::lance::{BranchName, Scheme, manifest_path};
 use lakebed_naming::{Uuid, Version};
-use lakebed_ops::{TableDefinition, delta_definition};
+use lakebed_ops::{LanceFiles, TableDefinition, delta_definition};
 use lakebed_storage::{Store, open};
 use lakebed_transaction::{Column, Outcome, TransactionId};
 use serde_json::Value;
@@ -70,7 +70,7 @@ impl Table {
     ) -> Result<(Option<Self>, Report), TableError> {
         let store = open(url, &options.store)?;
         let shared = sharing(&by_url(&*store, options), options);
-        Place { store, shared, clock: Clock::default(), branch: None, tail: None }.create(definition, commit).await
+        Place::new(store, shared, options).create(definition, commit).await
     }
 
     /// Creates a table in a store of the caller's.
@@ -84,7 +84,7 @@ impl Table {
         commit: &CommitOptions,
     ) -> Result<(Option<Self>, Report), TableError> {
         let shared = sharing(&by_store(&store), options);
-        Place { store, shared, clock: Clock::default(), branch: None, tail: None }.create(definition, commit).await
+        Place::new(store, shared, options).create(definition, commit).await
     }
 }
 
@@ -98,9 +98,17 @@ pub(crate) struct Place {
     pub(crate) branch: Option<(BranchName, Arc<dyn Store>)>,
     /// What the catalog said of a table that it manages.
     pub(crate) tail: Option<lakebed_delta::LogTail>,
+    /// Who reads and writes Lance data files, where somebody does.
+    pub(crate) lance_files: Option<Arc<dyn LanceFiles>>,
 }
 
 impl Place {
+    /// The place of a table itself.
+    pub(crate) fn new(store: Arc<dyn Store>, shared: Arc<Shared>, options: &OpenOptions) -> Self {
+        let lance_files = options.lance_files.clone();
+        Self { store, shared, clock: Clock::default(), branch: None, tail: None, lance_files }
+    }
+
     async fn create(
         self,
         definition: &NewTable,

@@ -4,7 +4,7 @@ use crate::commit::Givers;
 use crate::create::fresh_id;
 use crate::load::delta::{delta_error, first};
 use crate::snapshot::{DeltaVersion, Snapshot};
-use crate::{CommitOptions, Report, Table, TableError, TableFormat, policy};
+use crate::{CommitOptions, Report, Table, TableError, policy};
 use lakebed_commit::CommitError;
 use lakebed_delta::{DeltaFormat, Pending, Transaction, Vouched};
 use lakebed_naming::Version;
@@ -13,7 +13,7 @@ use lakebed_ops::{
     Batches, Evolved, LOOKER, MergeSpec, OverwriteScope, Plan, SetColumn, Writing, append, delete, merge, overwrite,
     update,
 };
-use lakebed_transaction::{Expr, Outcome, TransactionId, Verdict};
+use lakebed_transaction::{Column, Expr, Outcome, TransactionId, Verdict};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,10 @@ impl Table {
         mut source: impl FnMut() -> Result<Batches, TableError>,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
-        let held = self.delta_for("append")?;
+        let held = match &self.snapshot {
+            Snapshot::Delta(held) => held.clone(),
+            Snapshot::Lance(_) => return self.append_lance(source, commit).await,
+        };
         let plan = append(self.store(), &*held.snapshot, source()?, &writing(commit)).await?;
         self.commit_plan(&held, plan, commit).await
     }
@@ -46,7 +49,10 @@ impl Table {
         let mut plannings = 0;
         loop {
             plannings += 1;
-            let held = self.delta_for("overwrite")?;
+            let held = match &self.snapshot {
+                Snapshot::Delta(held) => held.clone(),
+                Snapshot::Lance(_) => return self.overwrite_lance(source, scope, commit).await,
+            };
             let scope = match scope {
                 Scope::Whole => OverwriteScope::Whole,
                 Scope::Where(text) => OverwriteScope::Where(bound(text, &held)?, text.clone()),
@@ -85,7 +91,10 @@ impl Table {
         let mut plannings = 0;
         loop {
             plannings += 1;
-            let held = self.delta_for(statement)?;
+            let held = match &self.snapshot {
+                Snapshot::Delta(held) => held.clone(),
+                Snapshot::Lance(_) => return self.delete_lance(statement, predicate, commit).await,
+            };
             let expr = bound(predicate, &held)?;
             let plan = delete(self.store(), &*held.snapshot, &expr, predicate, &writing(commit)).await?;
             let report = self.commit_plan(&held, plan, commit).await?;
@@ -109,8 +118,12 @@ impl Table {
         let mut plannings = 0;
         loop {
             plannings += 1;
-            let held = self.delta_for("update")?;
-            let set = assignments.iter().map(|text| set_column(text, &held)).collect::<Result<Vec<_>, _>>()?;
+            let held = match &self.snapshot {
+                Snapshot::Delta(held) => held.clone(),
+                Snapshot::Lance(_) => return self.update_lance(assignments, predicate, commit).await,
+            };
+            let columns = held.snapshot.schema().columns();
+            let set = assignments.iter().map(|text| set_column(text, &columns)).collect::<Result<Vec<_>, _>>()?;
             let expr = bound(predicate.unwrap_or("TRUE"), &held)?;
             let plan = update(self.store(), &*held.snapshot, &set, (&expr, predicate), &writing(commit)).await?;
             let report = self.commit_plan(&held, plan, commit).await?;
@@ -134,7 +147,10 @@ impl Table {
         let mut plannings = 0;
         loop {
             plannings += 1;
-            let held = self.delta_for("merge")?;
+            let held = match &self.snapshot {
+                Snapshot::Delta(held) => held.clone(),
+                Snapshot::Lance(_) => return self.merge_lance(source, spec, commit).await,
+            };
             let plan = merge(self.store(), &*held.snapshot, source()?, spec, &writing(commit)).await?;
             let report = self.commit_plan(&held, plan, commit).await?;
             if let Some(report) = self.planned_again(report, plannings, commit).await? {
@@ -173,16 +189,13 @@ impl Table {
     pub(crate) fn delta_for(&self, statement: &'static str) -> Result<DeltaVersion, TableError> {
         match &self.snapshot {
             Snapshot::Delta(delta) => Ok(delta.clone()),
-            Snapshot::Lance(_) => Err(TableError::Invalid {
-                problem: format!(
-                    "{statement} on a {} table needs to read and write rows of Lance data files, which this build does not do \
-                     (it was built without lance-data)",
-                    TableFormat::Lance
-                ),
-                advice:
-                    "write the fragments with a Lance client and commit its transaction, or use a build with lance-data"
-                        .to_owned(),
-            }),
+            Snapshot::Lance(held) => {
+                self.lance_table(held, statement)?;
+                Err(TableError::Invalid {
+                    problem: format!("{statement} on a lance table is not done here"),
+                    advice: "use a Lance client for this".to_owned(),
+                })
+            }
         }
     }
 
@@ -338,9 +351,9 @@ fn writing(commit: &CommitOptions) -> Writing {
 }
 
 /// An assignment, parsed and fitted to the table's columns.
-fn set_column(text: &str, held: &DeltaVersion) -> Result<SetColumn, TableError> {
+pub(crate) fn set_column(text: &str, columns: &[Column]) -> Result<SetColumn, TableError> {
     let parsed = lakebed_sql::parse_assignment(text)?;
-    let bound = lakebed_sql::bind_assignment(&parsed, &held.snapshot.schema().columns(), &jiff::tz::TimeZone::UTC)?;
+    let bound = lakebed_sql::bind_assignment(&parsed, columns, &jiff::tz::TimeZone::UTC)?;
     match <[Arc<str>; 1]>::try_from(bound.column) {
         Ok([column]) => Ok(SetColumn { column, value: bound.value }),
         Err(path) => Err(TableError::Invalid {
@@ -352,7 +365,12 @@ fn set_column(text: &str, held: &DeltaVersion) -> Result<SetColumn, TableError> 
 
 /// A predicate, parsed and fitted to the table's columns.
 pub(crate) fn bound(text: &str, held: &DeltaVersion) -> Result<Expr, TableError> {
-    Ok(lakebed_sql::bind(&lakebed_sql::parse_predicate(text)?, &held.snapshot.schema().columns())?)
+    bound_to(text, &held.snapshot.schema().columns())
+}
+
+/// A predicate, parsed and fitted to columns.
+pub(crate) fn bound_to(text: &str, columns: &[Column]) -> Result<Expr, TableError> {
+    Ok(lakebed_sql::bind(&lakebed_sql::parse_predicate(text)?, columns)?)
 }
 
 /// The snapshot of a table's first version, from its entry.

@@ -12,12 +12,21 @@ use lakebed_lance::transaction::{Head, MapChange, MapChanges, append, delete, up
 use lakebed_lance::{LanceFormat, Pending, deletion};
 use lakebed_naming::Version;
 use lakebed_naming::lance::{DeletionFileName, DeletionKind};
+use lakebed_ops::lance::deleted_rows;
 use lakebed_transaction::{Outcome, RowSet, TransactionId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Rows in a deletion file from which on the bitmap form is written, as pylance chooses.
-const BITMAP_ROWS_MIN: u64 = 5_000;
+/// What becomes of the fragments that rows are taken out of.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    /// Fragments with their new deletion files.
+    pub(crate) updated: Vec<DataFragment>,
+    /// Fragments without a live row.
+    pub(crate) removed: Vec<u64>,
+    /// The rows that go, by fragment.
+    pub(crate) affected: BTreeMap<u64, RowSet>,
+}
 
 impl Table {
     /// Sets and removes table properties (Delta) or configuration keys (Lance).
@@ -73,50 +82,37 @@ impl Table {
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
         let held = self.lance_for("deleting rows by position")?;
-        let (mut updated, mut removed, mut affected) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let taken = self.take_out(&held, rows).await?;
+        if taken.affected.is_empty() {
+            let outcome = Outcome::Nothing { version: held.snapshot.version() };
+            return Ok(Report::of(outcome, TransactionId::new(fresh_id().to_string())));
+        }
+        let message = delete(head(&held), taken.updated, taken.removed, predicate.to_owned());
+        self.commit_lance(&held, message, Some(taken.affected), Givers::One, commit).await
+    }
+
+    /// Writes the deletion files that take rows out of their fragments.
+    pub(crate) async fn take_out(&self, held: &LanceVersion, rows: BTreeMap<u64, RowSet>) -> Result<Taken, TableError> {
+        let mut taken = Taken::default();
         for (id, wanted) in rows {
             let fragment = held.snapshot.fragment(id).ok_or_else(|| TableError::Invalid {
                 problem: format!("version {} has no fragment {id}", held.snapshot.version()),
                 advice: "refresh the table and look its fragments up again".to_owned(),
             })?;
-            let before = self.deleted_rows(&held, fragment).await?;
+            let before = deleted_rows(self.store(), &held.snapshot, fragment).await?;
             let fresh = wanted.difference(&before);
             if fresh.is_empty() {
                 continue;
             }
             let all = before.union(&fresh);
-            affected.insert(id, fresh);
+            taken.affected.insert(id, fresh);
             if fragment.physical_rows > 0 && all.len() >= fragment.physical_rows {
-                removed.push(id);
+                taken.removed.push(id);
             } else {
-                updated.push(self.with_deletion_file(&held, fragment, &all, before.is_empty()).await?);
+                taken.updated.push(self.with_deletion_file(held, fragment, &all, before.is_empty()).await?);
             }
         }
-        if affected.is_empty() {
-            let outcome = Outcome::Nothing { version: held.snapshot.version() };
-            return Ok(Report::of(outcome, TransactionId::new(fresh_id().to_string())));
-        }
-        let message = delete(head(&held), updated, removed, predicate.to_owned());
-        self.commit_lance(&held, message, Some(affected), Givers::One, commit).await
-    }
-
-    /// The rows of a fragment that its deletion file lists.
-    async fn deleted_rows(&self, held: &LanceVersion, fragment: &DataFragment) -> Result<RowSet, TableError> {
-        let store = &**self.store();
-        let wrong = |source| format_error(store, source);
-        let (Some(file), Some(name)) =
-            (&fragment.deletion_file, held.snapshot.deletion_object(fragment).map_err(wrong)?)
-        else {
-            return Ok(RowSet::new());
-        };
-        let bytes = store.get(name.as_str()).await?.ok_or_else(|| TableError::Unavailable {
-            root: store.root().to_owned(),
-            problem: format!("the deletion file {name} is not there"),
-            advice: "read an earlier version, or restore the file".to_owned(),
-        })?;
-        let kind = deletion::kind_of(name.as_str(), file).map_err(wrong)?;
-        let physical_rows = (fragment.physical_rows > 0).then_some(fragment.physical_rows);
-        deletion::decode(name.as_str(), kind, &bytes, physical_rows).map_err(wrong)
+        Ok(taken)
     }
 
     /// The fragment with a new deletion file, which is put here.
@@ -127,12 +123,13 @@ impl Table {
         rows: &RowSet,
         first: bool,
     ) -> Result<DataFragment, TableError> {
-        let small = first && rows.len() < BITMAP_ROWS_MIN;
+        // A list that grew is always a bitmap.
+        let kind = if first { deletion::fresh_kind(rows.len()) } else { DeletionKind::Bitmap };
         let name = DeletionFileName {
             fragment: fragment.id,
             read_version: held.snapshot.version(),
             id: self.place.draw_seed(),
-            kind: if small { DeletionKind::Arrow } else { DeletionKind::Bitmap },
+            kind,
         };
         let bytes = deletion::encode(name.kind, rows).map_err(|source| format_error(&**self.store(), source))?;
         self.store().put(&name.path(), bytes).await?;

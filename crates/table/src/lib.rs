@@ -34,6 +34,7 @@ mod history;
 mod lance_cleanup;
 mod lance_restore;
 mod lance_rows;
+mod lance_statements;
 mod load;
 mod migrate;
 mod options;
@@ -66,8 +67,8 @@ pub use evolve::Evolution;
 pub use file_versions::FileVersions;
 pub use lakebed_delta::{LogTail, Ratified};
 pub use lakebed_ops::{
-    Batches, Change, ColumnChange, Compaction, Matched, MergeSpec, NotMatched, ROW_COMMIT_VERSION, ROW_ID, ROW_VERSION,
-    SqlEngine,
+    Batches, Change, ColumnChange, Compaction, LanceFiles, Matched, MergeSpec, NotMatched, ROW_COMMIT_VERSION, ROW_ID,
+    ROW_VERSION, SqlEngine,
 };
 pub use options::{CommitOptions, OpenOptions, TableFormat, VersionSpec};
 pub use prepared::{Prepared, PreparedDelta, parse_prepared_delta};

@@ -1,7 +1,7 @@
 //! How to open a table and how to commit to it.
 
 use lakebed_delta::LogTail;
-use lakebed_ops::SqlEngine;
+use lakebed_ops::{LanceFiles, SqlEngine};
 use lakebed_storage::StoreOptions;
 use std::fmt;
 use std::sync::Arc;
@@ -44,6 +44,9 @@ pub struct OpenOptions {
     pub isolated: bool,
     /// What the catalog answered of a Delta table that it manages. Such a table is read only, and refused without.
     pub log_tail: Option<LogTail>,
+    /// Who reads and writes the data files of Lance tables (crate `lakebed-lance-data`). Without, everything that needs no row of
+    /// such a table works.
+    pub lance_files: Option<Arc<dyn LanceFiles>>,
 }
 
 /// How to commit.

@@ -1,11 +1,13 @@
 //! Reading rows.
 
-use crate::delta_rows::bound;
-use crate::snapshot::Snapshot;
+use crate::delta_rows::{bound, bound_to};
+use crate::snapshot::{LanceVersion, Snapshot};
 use crate::{Table, TableError};
 use arrow_array::RecordBatch;
 use lakebed_naming::Version;
 use lakebed_ops::Scan;
+use lakebed_ops::lance::LanceScan;
+use lakebed_transaction::Column;
 use std::sync::Arc;
 
 /// Which rows and columns to read.
@@ -25,8 +27,15 @@ pub struct ScanRequest {
 /// Rows being read, batch by batch.
 #[derive(Debug)]
 pub struct Scanned {
-    scan: Scan,
+    scan: Rows,
     projection: Option<Vec<usize>>,
+}
+
+/// The rows of a version, by its format.
+#[derive(Debug)]
+enum Rows {
+    Delta(Box<Scan>),
+    Lance(Box<LanceScan>),
 }
 
 impl Table {
@@ -44,6 +53,12 @@ impl Table {
         };
         let inner = ScanRequest { with_row_tracking: request.with_row_tracking || tracked, ..request.clone() };
         let Scanned { scan, projection } = self.scan(snapshot, &inner)?;
+        let Rows::Delta(scan) = scan else {
+            return Err(TableError::Invalid {
+                problem: "the version that wrote each row of a Lance table is not read here".to_owned(),
+                advice: "ask for the rows alone".to_owned(),
+            });
+        };
         let versions = self.file_versions(snapshot).await?;
         let number = |version: Version| i64::try_from(version.get()).ok();
         let versions = versions.into_iter().map(|(id, known)| (id, known.added.and_then(number))).collect();
@@ -53,7 +68,7 @@ impl Table {
             shown.retain(|at| *at < scan.width());
         }
         shown.push(last);
-        Ok(Scanned { scan: scan.with_versions(versions), projection: Some(shown) })
+        Ok(Scanned { scan: Rows::Delta(Box::new(scan.with_versions(versions))), projection: Some(shown) })
     }
 
     /// Reads rows of a version.
@@ -61,30 +76,13 @@ impl Table {
     /// # Errors
     /// The predicate or a column does not fit the table, or its rows cannot be read here.
     pub fn scan(&self, snapshot: &Snapshot, request: &ScanRequest) -> Result<Scanned, TableError> {
-        let Snapshot::Delta(delta) = snapshot else {
-            return Err(TableError::Invalid {
-                problem: "scan on a lance table needs to read rows of Lance data files, which this build does not do (it was \
-                          built without lance-data)"
-                    .to_owned(),
-                advice: "read it with a Lance client, or use a build with lance-data".to_owned(),
-            });
+        let delta = match snapshot {
+            Snapshot::Delta(delta) => delta,
+            Snapshot::Lance(lance) => return self.scan_lance(lance, request),
         };
         let predicate = request.predicate.as_deref().map(|text| bound(text, delta)).transpose()?;
         let columns = delta.snapshot.schema().columns();
-        let projection = match &request.columns {
-            None => None,
-            Some(names) => Some(
-                names
-                    .iter()
-                    .map(|name| {
-                        columns
-                            .iter()
-                            .position(|c| c.name.eq_ignore_ascii_case(name))
-                            .ok_or_else(|| no_column(name, &columns))
-                    })
-                    .collect::<Result<Vec<_>, _>>()?,
-            ),
-        };
+        let projection = request.columns.as_ref().map(|names| places(names, &columns)).transpose()?;
         let mut scan = Scan::new(Arc::clone(self.store()), &*delta.snapshot, predicate, request.limit)?;
         let mut projection = projection.map(|wanted: Vec<usize>| scan.select(&wanted));
         if request.with_row_tracking {
@@ -92,8 +90,31 @@ impl Table {
             let width = scan.width();
             projection = projection.map(|own| own.into_iter().chain([width, width + 1]).collect());
         }
-        Ok(Scanned { scan, projection })
+        Ok(Scanned { scan: Rows::Delta(Box::new(scan)), projection })
     }
+
+    fn scan_lance(&self, held: &LanceVersion, request: &ScanRequest) -> Result<Scanned, TableError> {
+        if request.with_row_tracking {
+            return Err(TableError::Invalid {
+                problem: "row ids and row versions of a Lance table are not read here".to_owned(),
+                advice: "ask for the rows alone".to_owned(),
+            });
+        }
+        let table = self.lance_table(held, "scan")?;
+        let predicate = request.predicate.as_deref().map(|text| bound_to(text, table.columns())).transpose()?;
+        let wanted = match &request.columns {
+            Some(names) => places(names, table.columns())?,
+            None => (0..table.columns().len()).collect(),
+        };
+        let scan = LanceScan::new(table, &wanted, predicate, request.limit);
+        Ok(Scanned { scan: Rows::Lance(Box::new(scan)), projection: None })
+    }
+}
+
+/// The places of columns by their names.
+fn places(names: &[String], columns: &[Column]) -> Result<Vec<usize>, TableError> {
+    let place = |name: &String| columns.iter().position(|column| column.name.eq_ignore_ascii_case(name));
+    names.iter().map(|name| place(name).ok_or_else(|| no_column(name, columns))).collect()
 }
 
 impl Scanned {
@@ -102,7 +123,11 @@ impl Scanned {
     /// # Errors
     /// A file cannot be read, or the predicate cannot be evaluated.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, TableError> {
-        let Some(batch) = self.scan.next().await? else { return Ok(None) };
+        let next = match &mut self.scan {
+            Rows::Delta(scan) => scan.next().await?,
+            Rows::Lance(scan) => scan.next().await?,
+        };
+        let Some(batch) = next else { return Ok(None) };
         match &self.projection {
             None => Ok(Some(batch)),
             Some(indices) => {
@@ -127,7 +152,7 @@ impl Scanned {
     }
 }
 
-fn no_column(name: &str, columns: &[lakebed_transaction::Column]) -> TableError {
+fn no_column(name: &str, columns: &[Column]) -> TableError {
     let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
     TableError::Invalid {
         problem: format!("there is no column {name}; the columns are {}", names.join(", ")),

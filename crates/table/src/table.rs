@@ -1,6 +1,5 @@
 //! A handle on one table.
 
-use crate::clock::Clock;
 use crate::create::Place;
 use crate::load;
 use crate::migrate;
@@ -34,8 +33,7 @@ impl Table {
     pub async fn open(url: &str, options: &OpenOptions) -> Result<Self, TableError> {
         let store = open(url, &options.store)?;
         let shared = sharing(&by_url(&*store, options), options);
-        let table =
-            Self::open_at(Place { store, shared, clock: Clock::default(), branch: None, tail: None }, options).await?;
+        let table = Self::open_at(Place::new(store, shared, options), options).await?;
         table.below_its_table(url, options)
     }
 
@@ -45,7 +43,7 @@ impl Table {
     /// As [`Table::open`].
     pub async fn open_store(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Self, TableError> {
         let shared = sharing(&by_store(&store), options);
-        Self::open_at(Place { store, shared, clock: Clock::default(), branch: None, tail: None }, options).await
+        Self::open_at(Place::new(store, shared, options), options).await
     }
 
     pub(crate) async fn open_at(mut place: Place, options: &OpenOptions) -> Result<Self, TableError> {
@@ -55,6 +53,7 @@ impl Table {
             place.shared = Arc::default();
             place.tail = Some(tail.clone());
         }
+        place.lance_files = place.lance_files.or_else(|| options.lance_files.clone());
         let asked_ms = place.clock.now_ms();
         let Some(snapshot) = newest(&*place.store, options.format, place.tail.as_ref()).await? else {
             let looked_for =

@@ -36,7 +36,7 @@ const RULES: &[Rule] = &[
     Rule { name: "storage", may: May::Only(&[]), pure: false },
     Rule { name: "index", may: May::Only(&["storage"]), pure: false },
     Rule { name: "data", may: May::Only(&["transaction", "storage"]), pure: false },
-    Rule { name: "lance-data", may: May::Only(&["data", "lance", "storage"]), pure: false },
+    Rule { name: "lance-data", may: May::Only(&["data", "lance", "ops", "storage"]), pure: false },
     Rule {
         name: "ops",
         may: May::Only(&["data", "transaction", "lance", "delta", "sql", "storage", "naming"]),
@@ -55,7 +55,6 @@ const RULES: &[Rule] = &[
             "storage",
             "index",
             "data",
-            "lance-data",
             "ops",
         ]),
         pure: false,
@@ -94,6 +93,25 @@ pub(super) fn declared(metadata: &str) -> Result<Vec<Package>, Error> {
         found.push(Package { name: name_of(package)?, depends_on });
     }
     Ok(found)
+}
+
+/// Crates that a plain build leaves out.
+const LEFT_OUT: &[&str] = &["lakebed-lance-data", "lakebed-benches"];
+
+/// Names every crate that a plain build would leave out without having to, and every one that it would not though it should.
+pub(super) fn check_defaults(metadata: &str) -> Result<Vec<Finding>, Error> {
+    let metadata: Value = serde_json::from_str(metadata).map_err(|error| Error::Metadata(error.to_string()))?;
+    let defaults = list(&metadata, "workspace_default_members")?;
+    let mut findings = Vec::new();
+    for package in list(&metadata, "packages")? {
+        let name = name_of(package)?;
+        let built = defaults.contains(&package["id"]);
+        if built == LEFT_OUT.contains(&name.as_str()) {
+            let what = if built { "must not be" } else { "is missing" };
+            findings.push(Finding::new(&name, format!("{what} among the workspace's default members")));
+        }
+    }
+    Ok(findings)
 }
 
 /// Names every edge that the table does not allow, and every crate that the table does not know.

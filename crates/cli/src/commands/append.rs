@@ -10,7 +10,7 @@ use lakebed_table::Evolution;
 pub(crate) async fn run(args: AppendArgs, global: &Global) -> Result<Exit, CliError> {
     let options = args.committing.options()?;
     let mut table = commands::open_to_commit(&args.table, global, &options).await?;
-    let known = table.snapshot().summary()?.columns;
+    let known = table.row_columns(table.snapshot())?;
     let report = if args.merge_schema {
         let columns = columns_of(&args.files, &known)?;
         let input = Input::new(args.files, table.evolved_columns(Evolution::Merge, &columns)?)?;

@@ -11,7 +11,7 @@ pub(crate) async fn run(args: OverwriteArgs, global: &Global) -> Result<Exit, Cl
     let options = args.committing.options()?;
     predicate::check(args.predicate.as_deref())?;
     let mut table = commands::open_to_commit(&args.table, global, &options).await?;
-    let known = table.snapshot().summary()?.columns;
+    let known = table.row_columns(table.snapshot())?;
     if args.replace_schema {
         let columns = columns_of(&args.files, &known)?;
         let input = Input::new(args.files, table.evolved_columns(Evolution::Replace, &columns)?)?;

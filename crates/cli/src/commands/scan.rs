@@ -18,7 +18,7 @@ pub(crate) async fn run(args: ScanArgs, global: &Global) -> Result<Exit, CliErro
     let output = args.output.as_deref().map(output_kind).transpose()?;
     let table = commands::open(&args.table, global).await?;
     let snapshot = commands::at(&table, &args.version).await?;
-    let mut columns = selected(snapshot.summary()?.columns, args.select.as_deref())?;
+    let mut columns = selected(table.row_columns(&snapshot)?, args.select.as_deref())?;
     let request =
         ScanRequest { predicate: args.predicate, columns: args.select, limit: args.limit, ..ScanRequest::default() };
     let scanned = if args.with_version {

@@ -76,7 +76,12 @@ impl Table {
     pub async fn checkout(&self, branch: &str) -> Result<Self, TableError> {
         self.lance_for_refs()?;
         let root = Arc::clone(self.root_store());
-        let options = OpenOptions { format: Some(TableFormat::Lance), isolated: true, ..OpenOptions::default() };
+        let options = OpenOptions {
+            format: Some(TableFormat::Lance),
+            isolated: true,
+            lance_files: self.place.lance_files.clone(),
+            ..OpenOptions::default()
+        };
         let Some(name) = branch_of(Some(branch))? else { return Self::open_store(root, &options).await };
         if root.head(&name.path()).await?.is_none() {
             return Err(no_branch(&*root, &name));
@@ -99,7 +104,7 @@ impl Table {
         let name = BranchName::new(name).map_err(bad_name)?;
         let Snapshot::Lance(source) = self.at(from).await? else { return Err(self.vanished()) };
         let root = Arc::clone(self.root_store());
-        let place = at_branch(&root, &name)?;
+        let place = Place { lance_files: self.place.lance_files.clone(), ..at_branch(&root, &name)? };
         self.refuse_taken(&name, &*place.store).await?;
         let (parent, identifier) = self.parentage(&source).await?;
         let table = place.clone_here(&source, &name, self.source_of(&source, parent.as_ref()), options).await?;
@@ -181,7 +186,11 @@ impl Table {
         let Some(name) = name else { return Ok(self) };
         let Some(root) = url.trim_end_matches('/').strip_suffix(&format!("/{}", name.tree())) else { return Ok(self) };
         let root = lakebed_storage::open(root, &options.store)?;
-        let place = Place { shared: Arc::clone(&self.place.shared), ..at_branch(&root, &name)? };
+        let place = Place {
+            shared: Arc::clone(&self.place.shared),
+            lance_files: self.place.lance_files.clone(),
+            ..at_branch(&root, &name)?
+        };
         Ok(Self { place: Arc::new(place), ..self })
     }
 
@@ -265,7 +274,7 @@ pub(crate) fn at_branch(root: &Arc<dyn Store>, name: &BranchName) -> Result<Plac
     let spelled = [root.root().to_owned(), plain_root(root.root())];
     let store: Arc<dyn Store> = Arc::new(Below::new(Arc::clone(root), &name.tree())?.reaching(spelled));
     let branch = Some((name.clone(), Arc::clone(root)));
-    Ok(Place { store, shared: Arc::default(), clock: Clock::default(), branch, tail: None })
+    Ok(Place { store, shared: Arc::default(), clock: Clock::default(), branch, tail: None, lance_files: None })
 }
 
 async fn branches(store: &dyn Store) -> Result<Vec<Branch>, TableError> {

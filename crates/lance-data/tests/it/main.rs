@@ -1,0 +1,12 @@
+//! Rows of Lance tables: pylance and lakebed on the same tables, and files that are damaged.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod changes;
+mod damage;
+mod ours;
+#[expect(dead_code, reason = "other tests use all of it")]
+#[path = "../../../interop/tests/it/support/python.rs"]
+mod python;
+mod support;
+mod theirs;
+mod together;

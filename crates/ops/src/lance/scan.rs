@@ -1,0 +1,85 @@
+//! Reading the rows of a version.
+
+use super::conform::modelled;
+use super::fragment::{FragmentRows, Which, deleted_rows};
+use super::table::LanceTable;
+use crate::OpsError;
+use arrow_array::RecordBatch;
+use arrow_select::filter::filter_record_batch;
+use lakebed_data::filter_mask;
+use lakebed_lance::proto::table::DataFragment;
+use lakebed_transaction::{Column, Expr};
+
+/// The rows of a version, fragment by fragment, batch by batch.
+pub struct LanceScan {
+    table: LanceTable,
+    fragments: std::vec::IntoIter<DataFragment>,
+    /// Places of the columns that are read.
+    read: Vec<usize>,
+    /// The columns at those places.
+    columns: Vec<Column>,
+    /// Places among those that are read, of the columns that are asked for.
+    shown: Vec<usize>,
+    predicate: Option<Expr>,
+    open: Option<FragmentRows>,
+    left: Option<usize>,
+}
+
+impl std::fmt::Debug for LanceScan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LanceScan").field("table", &self.table).field("left", &self.left).finish_non_exhaustive()
+    }
+}
+
+impl LanceScan {
+    /// A scan of the columns at these places, of rows that meet a predicate, which is bound to the table's columns; at most
+    /// `limit` of them.
+    #[must_use]
+    pub fn new(table: LanceTable, wanted: &[usize], predicate: Option<Expr>, limit: Option<usize>) -> Self {
+        let mut read: Vec<usize> = wanted.to_vec();
+        let paths = predicate.iter().flat_map(Expr::columns);
+        read.extend(paths.filter_map(<[_]>::first).filter_map(|name| table.position(name)));
+        read.sort_unstable();
+        read.dedup();
+        let shown = wanted.iter().filter_map(|wanted| read.iter().position(|at| at == wanted)).collect();
+        let columns = read.iter().filter_map(|at| table.columns().get(*at).cloned()).collect();
+        let fragments = table.fragments().to_vec().into_iter();
+        Self { table, fragments, read, columns, shown, predicate, open: None, left: limit }
+    }
+
+    /// The next rows; `None` at the end.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the predicate cannot be evaluated.
+    pub async fn next(&mut self) -> Result<Option<RecordBatch>, OpsError> {
+        while self.left != Some(0) {
+            let mut rows = match self.open.take() {
+                Some(open) => open,
+                None => match self.fragments.next() {
+                    Some(fragment) => self.open(&fragment).await?,
+                    None => return Ok(None),
+                },
+            };
+            let Some((raw, _)) = rows.next().await? else { continue };
+            self.open = Some(rows);
+            let mut batch = modelled(&raw, &self.columns)?;
+            if let Some(predicate) = &self.predicate {
+                let mask = filter_mask(predicate, &batch)?;
+                batch = filter_record_batch(&batch, &mask).map_err(OpsError::rows("a scan"))?;
+            }
+            if batch.num_rows() == 0 {
+                continue;
+            }
+            let take = self.left.map_or(batch.num_rows(), |left| left.min(batch.num_rows()));
+            self.left = self.left.map(|left| left - take);
+            let shown = batch.slice(0, take).project(&self.shown).map_err(OpsError::rows("a scan"))?;
+            return Ok(Some(shown));
+        }
+        Ok(None)
+    }
+
+    async fn open(&self, fragment: &DataFragment) -> Result<FragmentRows, OpsError> {
+        let deleted = deleted_rows(&self.table.store, &self.table.snapshot, fragment).await?;
+        FragmentRows::open(&self.table, fragment, &self.read, Which::Without(deleted)).await
+    }
+}

@@ -1,0 +1,113 @@
+//! Rows on their way into new fragments.
+
+use super::conform::complete;
+use super::files::LanceSink;
+use super::plan::LancePlan;
+use super::table::LanceTable;
+use crate::{Batches, OpsError};
+use arrow_array::RecordBatch;
+use lakebed_lance::proto::table::DataFragment;
+use lakebed_lance::proto::table::data_fragment::RowIdSequence;
+use lakebed_lance::row_ids::RowIds;
+use lakebed_lance::transaction::new_fragment;
+use lakebed_naming::Uuid;
+use lakebed_naming::lance::DataFileName;
+
+/// A fragment is closed after so many rows, as released clients do.
+const FRAGMENT_ROWS_MAX: u64 = 1 << 20;
+
+/// A fragment is closed once its rows take about so many bytes: it is held in memory until then.
+const FRAGMENT_BYTES_MAX: u64 = 128 << 20;
+
+/// Plans an append of rows that depend on nothing in the table.
+///
+/// # Errors
+/// The rows do not fit the table's columns, or a data file cannot be written.
+pub async fn append(table: &LanceTable, source: Batches) -> Result<LancePlan, OpsError> {
+    let mut plan = LancePlan::default();
+    let mut writer = Writer::new(table);
+    for batch in source {
+        plan.rows_inserted += writer.write(&complete(&batch?, table)?, None).await?;
+    }
+    plan.added = writer.finish().await?;
+    Ok(plan)
+}
+
+/// Writes rows into new fragments of one data file each.
+pub(crate) struct Writer<'a> {
+    table: &'a LanceTable,
+    version: String,
+    open: Option<Open>,
+    fragments: Vec<DataFragment>,
+}
+
+struct Open {
+    sink: Box<dyn LanceSink>,
+    rows: u64,
+    /// The ids of the first rows, where rows keep theirs.
+    ids: RowIds,
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) fn new(table: &'a LanceTable) -> Self {
+        let version = table.snapshot.manifest().data_format.as_ref().map(|format| format.version.clone());
+        Self { table, version: version.unwrap_or_default(), open: None, fragments: Vec::new() }
+    }
+
+    /// Takes rows in the types of the table's files, with their ids where they moved; how many. Rows without ids come after those
+    /// with ids.
+    pub(crate) async fn write(&mut self, rows: &RecordBatch, ids: Option<&[u64]>) -> Result<u64, OpsError> {
+        if rows.num_rows() == 0 {
+            return Ok(0);
+        }
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None => {
+                let sink = self.table.files.create(self.table.snapshot.fields(), &self.version)?;
+                Open { sink, rows: 0, ids: RowIds::default() }
+            }
+        };
+        open.sink.write(rows).await?;
+        open.rows += rows.num_rows() as u64;
+        for id in ids.unwrap_or_default() {
+            open.ids.extend(*id, 1).ok_or_else(|| OpsError::Invalid {
+                problem: "the table's row ids are used up".to_owned(),
+                advice: "copy the table into a new one".to_owned(),
+            })?;
+        }
+        if open.rows >= FRAGMENT_ROWS_MAX || open.sink.size_bytes() >= FRAGMENT_BYTES_MAX {
+            self.close(open).await?;
+        } else {
+            self.open = Some(open);
+        }
+        Ok(rows.num_rows() as u64)
+    }
+
+    /// Closes the open fragment, so that the rows to come stand in another.
+    pub(crate) async fn cut(&mut self) -> Result<(), OpsError> {
+        match self.open.take() {
+            Some(open) => self.close(open).await,
+            None => Ok(()),
+        }
+    }
+
+    /// All fragments that were written.
+    pub(crate) async fn finish(mut self) -> Result<Vec<DataFragment>, OpsError> {
+        self.cut().await?;
+        Ok(self.fragments)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "names of new data files are random")]
+    async fn close(&mut self, open: Open) -> Result<(), OpsError> {
+        let (bytes, mut file) = open.sink.finish().await?;
+        let name = DataFileName { id: Uuid::from_random(*uuid::Uuid::new_v4().as_bytes()) };
+        self.table.store.put(&name.path(), bytes).await?;
+        file.path = name.file_name();
+        let mut fragment = new_fragment(file, open.rows);
+        if !open.ids.is_empty() {
+            fragment.row_id_sequence = Some(RowIdSequence::InlineRowIds(open.ids.encode()));
+        }
+        self.fragments.push(fragment);
+        Ok(())
+    }
+}
