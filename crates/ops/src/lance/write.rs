@@ -50,7 +50,7 @@ struct Open {
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(table: &'a LanceTable) -> Self {
-        let version = table.snapshot.manifest().data_format.as_ref().map(|format| format.version.clone());
+        let version = table.snapshot.header().data_format.as_ref().map(|format| format.version.clone());
         Self { table, version: version.unwrap_or_default(), open: None, fragments: Vec::new() }
     }
 
