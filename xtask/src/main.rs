@@ -7,6 +7,7 @@
 //! - `python` makes the Python environment of the tests and prints its interpreter;
 //! - `interop spark` lets Spark and the program write the same Delta tables in turn and compares what they read;
 //! - `kills` kills writer processes, ours and the real clients', and audits what they left;
+//! - `stores up|down` starts and stops the servers that the tests of stores and indexes need;
 //! - `test` runs every test, those against the real clients included.
 //!
 //! Nothing here depends on the product, so that a chore starts at once.
@@ -18,6 +19,7 @@ mod kills;
 mod protoc;
 mod python;
 mod spark;
+mod stores;
 mod suite;
 mod tidy;
 mod workspace;
@@ -28,7 +30,7 @@ use error::Error;
 use workspace::Workspace;
 
 const USAGE: &str = "usage: cargo xtask build --full | codegen [--check] | full CARGO-COMMAND… | install | \
-                     interop spark [--only TABLE] | kills [--kills N] | python | tidy | test";
+                     interop spark [--only TABLE] | kills [--kills N] | python | stores up|down | tidy | test";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -55,6 +57,8 @@ fn run(args: &[&str]) -> Result<(), Error> {
         ["python"] => python::environment(&workspace).map(|python| println!("{}", python.display())),
         ["interop", "spark", more @ ..] => spark::run(&workspace, more),
         ["kills", more @ ..] => kills::run(&workspace, more),
+        ["stores", "up"] => stores::up(&workspace),
+        ["stores", "down"] => stores::stop(&workspace),
         ["tidy"] => tidy::run(&workspace),
         ["test"] => suite::run(&workspace),
         _ => Err(Error::Usage(USAGE)),

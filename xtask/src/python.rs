@@ -66,7 +66,7 @@ pub(crate) fn made(workspace: &Workspace, wanted: &Environment) -> Result<PathBu
         return Ok(python);
     }
 
-    println!("python: making the environment in {}", wanted.folder);
+    eprintln!("python: making the environment in {}", wanted.folder);
     workspace::output(workspace.command("python3").args(["-m", "venv", "--clear"]).arg(&folder), None)?;
     let mut install = workspace.command(&python);
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(wanted.options);
@@ -74,7 +74,7 @@ pub(crate) fn made(workspace: &Workspace, wanted: &Environment) -> Result<PathBu
     workspace::output(workspace.command(&python).args(["-c", wanted.probe]), None)?;
     // Written last, so that a run that was cut short is made anew.
     std::fs::write(&stamp, made_of).map_err(Error::file("write", &stamp))?;
-    println!("python: the environment is ready");
+    eprintln!("python: the environment is ready");
     Ok(python)
 }
 

@@ -8,12 +8,20 @@ use std::process::{Command, Stdio};
 use crate::error::Error;
 use crate::full;
 use crate::python;
+use crate::stores;
 use crate::workspace::{self, Workspace};
 
 /// What every compile and run of the tests is given, so that nothing is compiled twice.
 ///
-/// The feature is what the storage crate's own behaviour tests need.
-const TEST: &[&str] = &["test", "--workspace", "--exclude", full::LEFT_OUT, "--features", "lakebed-storage/test-util"];
+/// The features are what the storage crate's own behaviour tests need, and every index.
+const TEST: &[&str] = &[
+    "test",
+    "--workspace",
+    "--exclude",
+    full::LEFT_OUT,
+    "--features",
+    "lakebed-storage/test-util,lakebed-index/dynamodb,lakebed-index/postgres,lakebed-index/redis,lakebed-index/sqlite",
+];
 
 /// What begins a line that a test prints when it cannot run.
 const SKIPPED: &str = "skipped:";
@@ -40,8 +48,18 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Error> {
     );
     provide(&mut tests, "LAKEBED_RAY_PYTHON", required(ray, strict, "the example with Ray")?, &mut skips);
 
+    // Stopped at the end of the tests, however they end.
+    let servers = stores::Running(workspace);
+    let (variables, missing) = stores::start(workspace)?;
+    tests.envs(variables);
+    for reason in missing {
+        let missed = required(Err(Error::Missing(reason)), strict, "the tests of stores and indexes")?;
+        skips.add(missed.err().unwrap_or_default());
+    }
+
     let tested = echo(&mut tests, &mut skips);
     let whole = whole(workspace, &tests, &mut skips);
+    drop(servers);
     let outside = outside(workspace);
     let packed = packages(workspace);
     print!("{skips}");

@@ -41,6 +41,10 @@ pub(crate) struct Global {
     /// What an answered write to a local disk survives: full a power cut, none only a crash of the program.
     #[arg(long, value_enum, default_value_t = DurabilityArg::Full, global = true)]
     pub(crate) durability: DurabilityArg,
+    /// An external commit index, for stores that cannot create atomically: sqlite:PATH, postgres://…, redis://… or
+    /// dynamodb:TABLE. Everybody who writes to the table has to name the same one.
+    #[arg(long, value_name = "URL", env = "LAKEBED_INDEX", hide_env_values = true, global = true)]
+    index: Option<String>,
 }
 
 impl Global {
@@ -63,9 +67,20 @@ impl Global {
         }
     }
 
-    /// How to open a table.
+    /// How to open a table of our own on a local disk, which needs no index.
     pub(crate) fn open_options(&self) -> OpenOptions {
         OpenOptions { store: self.store_options(), lance_files: lance_files(), ..OpenOptions::default() }
+    }
+
+    /// Where the table of this name is, and how to open it: pylance's form of a URL names the index too.
+    pub(crate) fn locate(&self, table: &str) -> Result<(String, OpenOptions), CliError> {
+        let (url, named) = match lakebed_index::table_url(table)? {
+            Some(parts) => (parts.table, Some(parts.index)),
+            None => (table.to_owned(), None),
+        };
+        let given = self.index.as_deref().filter(|index| !index.is_empty());
+        let index = named.as_deref().or(given).map(lakebed_index::open).transpose()?;
+        Ok((url, OpenOptions { index, ..self.open_options() }))
     }
 }
 
@@ -144,20 +159,11 @@ pub(crate) struct Committing {
     /// Time from start to answer, such as 90s or 5m [default: 5m].
     #[arg(long, value_parser = duration)]
     timeout: Option<Duration>,
-    /// An external commit index, for stores that cannot create atomically.
-    #[arg(long, value_name = "URL", env = "LAKEBED_INDEX", hide_env_values = true)]
-    index: Option<String>,
 }
 
 impl Committing {
     /// How to commit.
     pub(crate) fn options(&self) -> Result<CommitOptions, CliError> {
-        if self.index.as_deref().is_some_and(|url| !url.is_empty()) {
-            return Err(CliError::failed(
-                "this build has no external commit index",
-                "leave out --index and unset LAKEBED_INDEX, and use a store that creates atomically",
-            ));
-        }
         let defaults = CommitOptions::default();
         Ok(CommitOptions {
             policy: self.policy.clone(),

@@ -9,6 +9,7 @@
 //! | [`LocalStore`] | local files, durable by fsync or not |
 //! | [`MemoryStore`] | tests and throw-away tables |
 //! | [`PutIfAbsent`] | any `object_store` with an atomic conditional put: S3, Azure Blob Storage, Google Cloud Storage, … |
+//! | [`Indexed`] | a store that cannot create atomically, with a [`CommitIndex`] that can |
 //! | [`Below`] | a folder of any of these |
 //!
 //! [`open`] makes one from a URL. A store of your own implements [`Store`] and proves itself with the module `suite`
@@ -34,6 +35,7 @@
 
 mod below;
 mod error;
+mod index;
 mod local;
 mod memory;
 mod name;
@@ -49,6 +51,7 @@ pub mod testing;
 
 pub use below::Below;
 pub use error::StoreError;
+pub use index::{CommitIndex, Entry, Indexed, Keeps, MemoryIndex, Reserve};
 pub use local::{Durability, LocalStore};
 pub use memory::MemoryStore;
 pub use name::check_name;

@@ -14,7 +14,7 @@ use lakebed_lance::{Creation, LanceFormat};
 use lakebed_naming::lance::{BranchName, Scheme, manifest_path};
 use lakebed_naming::{Uuid, Version};
 use lakebed_ops::{LanceFiles, TableDefinition, delta_definition};
-use lakebed_storage::{Store, open};
+use lakebed_storage::Store;
 use lakebed_transaction::{Column, Outcome, TransactionId};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ impl Table {
         definition: &NewTable,
         commit: &CommitOptions,
     ) -> Result<(Option<Self>, Report), TableError> {
-        let store = open(url, &options.store)?;
+        let store = options.open_store(url)?;
         let shared = sharing(&by_url(&*store, options), options);
         Place::new(store, shared, options).create(definition, commit).await
     }
@@ -84,6 +84,7 @@ impl Table {
         commit: &CommitOptions,
     ) -> Result<(Option<Self>, Report), TableError> {
         let shared = sharing(&by_store(&store), options);
+        let store = options.through_index(store)?;
         Place::new(store, shared, options).create(definition, commit).await
     }
 }

@@ -1,11 +1,15 @@
 //! How to open a table and how to commit to it.
 
+use crate::TableError;
 use lakebed_delta::LogTail;
 use lakebed_ops::{LanceFiles, SqlEngine};
-use lakebed_storage::StoreOptions;
+use lakebed_storage::{CommitIndex, Indexed, Store, StoreOptions, open};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// What stands in the root of every branch of a Lance table.
+const BRANCHES: &str = "/tree/";
 
 /// The two table formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,6 +51,34 @@ pub struct OpenOptions {
     /// Who reads and writes the data files of Lance tables (crate `lakebed-lance-data`). Without, everything that needs no row of
     /// such a table works.
     pub lance_files: Option<Arc<dyn LanceFiles>>,
+    /// The external index that decides commits, where the store cannot create atomically or other writers of the table go
+    /// through it. Every writer of the table has to use it.
+    pub index: Option<Arc<dyn CommitIndex>>,
+}
+
+impl OpenOptions {
+    /// The store at a local path or URL, seen through the index.
+    pub(crate) fn open_store(&self, url: &str) -> Result<Arc<dyn Store>, TableError> {
+        self.through_index(open(url, &self.store)?)
+    }
+
+    /// A store, seen through the index. The key of a Lance table's branch is that of the table, whichever of the two was
+    /// opened.
+    pub(crate) fn through_index(&self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, TableError> {
+        let Some(index) = &self.index else { return Ok(store) };
+        let indexed = Indexed::new(store, Arc::clone(index));
+        let key = indexed.table().to_owned();
+        Ok(Arc::new(match key.find(BRANCHES) {
+            Some(at) => indexed.at(&key[at + 1..])?,
+            None => indexed,
+        }))
+    }
+
+    /// What tells handles of one place apart that do not see the same table.
+    pub(crate) fn identity(&self) -> String {
+        let index = self.index.as_ref().map_or("no index", |index| index.location());
+        format!("{:x} and {index}", self.store.identity())
+    }
 }
 
 /// How to commit.

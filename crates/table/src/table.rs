@@ -10,7 +10,7 @@ use crate::time_travel::{Late, stamped_from};
 use crate::{OpenOptions, TableError, TableFormat, VersionSpec};
 use lakebed_delta::LogTail;
 use lakebed_naming::Version;
-use lakebed_storage::{Store, open};
+use lakebed_storage::Store;
 use std::sync::Arc;
 
 /// A handle on one table: its store, and the newest version that this handle knows.
@@ -31,7 +31,7 @@ impl Table {
     /// # Errors
     /// There is no table, the store cannot be asked, or the table needs a feature that is not known here.
     pub async fn open(url: &str, options: &OpenOptions) -> Result<Self, TableError> {
-        let store = open(url, &options.store)?;
+        let store = options.open_store(url)?;
         let shared = sharing(&by_url(&*store, options), options);
         let table = Self::open_at(Place::new(store, shared, options), options).await?;
         table.below_its_table(url, options)
@@ -43,6 +43,7 @@ impl Table {
     /// As [`Table::open`].
     pub async fn open_store(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Self, TableError> {
         let shared = sharing(&by_store(&store), options);
+        let store = options.through_index(store)?;
         Self::open_at(Place::new(store, shared, options), options).await
     }
 
@@ -185,7 +186,7 @@ pub(crate) fn sharing(identity: &str, options: &OpenOptions) -> Arc<Shared> {
 
 /// The identity of a place that was opened by its URL: the same URL with other options may be another place.
 pub(crate) fn by_url(store: &dyn Store, options: &OpenOptions) -> String {
-    format!("{} with {:x}", store.root(), options.store.identity())
+    format!("{} with {}", store.root(), options.identity())
 }
 
 /// The identity of a store of the caller's: the store object itself. It lives as long as a handle does, so no other can

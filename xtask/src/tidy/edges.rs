@@ -34,7 +34,7 @@ const RULES: &[Rule] = &[
     Rule { name: "delta", may: May::Only(&["commit", "conflict", "transaction", "naming"]), pure: true },
     Rule { name: "sql", may: May::Only(&["transaction"]), pure: true },
     Rule { name: "storage", may: May::Only(&[]), pure: false },
-    Rule { name: "index", may: May::Only(&["storage"]), pure: false },
+    Rule { name: "index", may: May::Only(&["storage", "naming"]), pure: false },
     Rule { name: "data", may: May::Only(&["transaction", "storage"]), pure: false },
     Rule { name: "lance-data", may: May::Only(&["data", "lance", "ops", "storage"]), pure: false },
     Rule {

@@ -27,7 +27,8 @@ pub(crate) async fn run(args: CreateArgs, global: &Global) -> Result<Exit, CliEr
         .with_partition_columns(args.partition_by)
         .with_properties(args.properties.into_iter().collect());
     let options = args.committing.options()?;
-    let created = Table::create(&args.table, &global.open_options(), &new, &options).await;
+    let (url, open) = global.locate(&args.table)?;
+    let created = Table::create(&url, &open, &new, &options).await;
     let (_, report) = created.map_err(CliError::typed)?;
     report::print(&format!("created {}", args.table), &report, global.json)
 }

@@ -78,7 +78,8 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, CliError> {
 }
 
 async fn open(url: &str, global: &Global) -> Result<Table, CliError> {
-    Ok(Table::open(url, &global.open_options()).await?)
+    let (url, options) = global.locate(url)?;
+    Ok(Table::open(&url, &options).await?)
 }
 
 /// Opens a table to commit to it under the policy that was typed.

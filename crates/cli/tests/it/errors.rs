@@ -67,8 +67,27 @@ fn retries_run_out() {
 #[test]
 fn an_index_that_is_not_there_is_not_ignored() {
     let lakebed = trips();
-    let told = lakebed.fails(1, &["set", "trips", "a=b", "--index", "redis://user:secret@host"]);
-    assert!(told.contains("index") && !told.contains("secret"), "{told}");
+    for index in
+        ["redis://user:secret@127.0.0.1:1", "acme://user:secret@host", "dynamodb:", "sqlite:/no/such/folder/secret"]
+    {
+        let told = lakebed.fails(1, &["set", "trips", "a=b", "--index", index]);
+        let hidden = index.starts_with("sqlite") || !told.contains("secret");
+        assert!((told.contains("index") || told.contains("sqlite")) && hidden, "{told}");
+    }
+}
+
+/// Both spellings of the flag, the variable, and a reader without the index, who sees what was finished.
+#[test]
+fn commits_go_through_an_index() {
+    let lakebed = trips();
+    let index = format!("sqlite:{}", lakebed.path("index.db").display());
+    let run = lakebed.json(&["set", "trips", "a=b", "--index", &index]);
+    assert_eq!((&run["outcome"], &run["version"]), (&json!("committed"), &json!(2)));
+    let run = lakebed.json(&["--index", &index, "set", "trips", "a=c"]);
+    assert_eq!((&run["outcome"], &run["version"]), (&json!("committed"), &json!(3)));
+    assert_eq!(lakebed.json(&["show", "trips"])["version"], json!(3));
+    let rows = std::fs::read(lakebed.path("index.db")).map(|bytes| bytes.len());
+    assert!(rows.is_ok_and(|length| length > 0));
 }
 
 #[test]

@@ -185,7 +185,7 @@ impl Table {
         let name = held.snapshot.header().branch.as_deref().and_then(|name| BranchName::new(name).ok());
         let Some(name) = name else { return Ok(self) };
         let Some(root) = url.trim_end_matches('/').strip_suffix(&format!("/{}", name.tree())) else { return Ok(self) };
-        let root = lakebed_storage::open(root, &options.store)?;
+        let root = options.open_store(root)?;
         let place = Place {
             shared: Arc::clone(&self.place.shared),
             lance_files: self.place.lance_files.clone(),

@@ -9,8 +9,8 @@ use crate::counting::Counting;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::{output, progress};
-use lakebed_storage::Store;
-use lakebed_table::{CommitOptions, NewTable, Table, TableFormat};
+use lakebed_storage::{Indexed, Store};
+use lakebed_table::{CommitOptions, NewTable, OpenOptions, Table, TableFormat};
 use lakebed_transaction::{Column, ColumnType};
 use race::{Race, Sample};
 use serde_json::{Value, json};
@@ -32,7 +32,8 @@ struct Measured {
 
 pub(crate) async fn run(args: BenchArgs, global: &Global) -> Result<Exit, CliError> {
     let made_here = !Path::new(&args.url).exists();
-    let store = lakebed_storage::open(&args.url, &global.store_options())?;
+    let (url, open) = global.locate(&args.url)?;
+    let store = lakebed_storage::open(&url, &open.store)?;
     if !store.list("", None, 1).await?.is_empty() {
         return Err(CliError::failed(
             format!("{} is not empty", store.root()),
@@ -40,9 +41,9 @@ pub(crate) async fn run(args: BenchArgs, global: &Global) -> Result<Exit, CliErr
         ));
     }
     let format: TableFormat = args.format.into();
-    let measured = measure(&store, format, &args, global).await;
+    let measured = measure(&store, format, &args, global, open.clone()).await;
     if !args.keep {
-        remove(&*store).await?;
+        remove(&*through(&store, &open)).await?;
         remove_folders(Path::new(&args.url), made_here);
     }
     let measured = measured?;
@@ -70,11 +71,11 @@ async fn measure(
     format: TableFormat,
     args: &BenchArgs,
     global: &Global,
+    mut open: OpenOptions,
 ) -> Result<Measured, CliError> {
     let counting = Counting::new(Arc::clone(store));
     let counted: Arc<dyn Store> = counting.clone();
     let columns = vec![Column::new("id", ColumnType::Long, false), Column::new("text", ColumnType::String, true)];
-    let mut open = global.open_options();
     let commit = CommitOptions::default();
     let (table, report) =
         Table::create_store(Arc::clone(&counted), &open, &commits_only(format, columns), &commit).await?;
@@ -107,6 +108,14 @@ async fn remove(store: &dyn Store) -> Result<(), CliError> {
         store.delete_all(chunk).await?;
     }
     Ok(())
+}
+
+/// What is removed is removed from the index too, if there is one.
+fn through(store: &Arc<dyn Store>, open: &OpenOptions) -> Arc<dyn Store> {
+    match &open.index {
+        Some(index) => Arc::new(Indexed::new(Arc::clone(store), Arc::clone(index))),
+        None => Arc::clone(store),
+    }
 }
 
 /// Removes the folders that stay behind on a local disk, as far as they are empty.
