@@ -5,16 +5,16 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{Variables, set, setup};
 use crate::error::Error;
 use crate::workspace::{self, Workspace};
 
-/// From starting to the first answer.
-const READY_WAIT: Duration = Duration::from_secs(60);
-/// From asking a server to stop to ending it.
-const STOP_WAIT: Duration = Duration::from_secs(10);
+/// Looks at whether a server is ready, after which it is given up: a minute.
+const READY_LOOKS: u32 = 1_200;
+/// Looks at whether it has stopped, after which it is ended: ten seconds.
+const STOP_LOOKS: u32 = 200;
 const POLL: Duration = Duration::from_millis(50);
 
 /// A kind of server.
@@ -78,15 +78,14 @@ impl Server {
         let mut child = command.spawn().map_err(|source| Error::Start { program: program.clone(), source })?;
         let pid = self.pid_file(home);
         std::fs::write(&pid, child.id().to_string()).map_err(Error::file("write", &pid))?;
-        let begin = Instant::now();
-        loop {
+        for look in 0..=READY_LOOKS {
             if TcpStream::connect(("127.0.0.1", port)).is_ok()
                 && let Ok(variables) = (self.prepare)(port)
             {
                 return Ok(variables);
             }
             let ended = child.try_wait().map_err(|source| Error::Start { program: program.clone(), source })?;
-            if ended.is_some() || begin.elapsed() > READY_WAIT {
+            if ended.is_some() || look == READY_LOOKS {
                 self.stop(home);
                 let said = std::fs::read_to_string(&log).unwrap_or_default();
                 let last: String = said.lines().rev().take(5).collect::<Vec<_>>().join(" | ");
@@ -95,6 +94,7 @@ impl Server {
             }
             std::thread::sleep(POLL);
         }
+        Err(Error::Missing(format!("{} did not start", self.name)))
     }
 
     /// Asks it to stop, and ends it if it does not; nothing happens when it does not run.
@@ -108,9 +108,11 @@ impl Server {
             let sent = Command::new("kill").args([name, &pid.to_string()]).stderr(Stdio::null()).status();
             sent.is_ok_and(|status| status.success())
         };
-        let begin = Instant::now();
         if signal(if self.name == "postgres" { "-INT" } else { "-TERM" }) {
-            while signal("-0") && begin.elapsed() < STOP_WAIT && !is_gone(pid) {
+            for _ in 0..STOP_LOOKS {
+                if is_gone(pid) {
+                    break;
+                }
                 std::thread::sleep(POLL);
             }
             if !is_gone(pid) {

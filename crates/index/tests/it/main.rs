@@ -9,6 +9,8 @@
 
 mod crashes;
 mod memory;
+#[cfg(feature = "dynamodb")]
+mod pylance;
 #[cfg(any(feature = "dynamodb", feature = "postgres", feature = "redis"))]
 mod servers;
 #[cfg(feature = "sqlite")]

@@ -8,7 +8,7 @@ use lakebed_storage::CommitIndex;
 use lakebed_table::TableFormat;
 
 /// What a variable says, or a word that the test is skipped: a failure where nothing may be skipped.
-fn named(variable: &str) -> Option<String> {
+pub(crate) fn named(variable: &str) -> Option<String> {
     let value = std::env::var(variable).ok().filter(|value| !value.is_empty());
     if value.is_none() {
         assert!(std::env::var("CI").is_err(), "${variable} names no server, and in CI none may be missing");
@@ -20,8 +20,8 @@ fn named(variable: &str) -> Option<String> {
 /// Everything that holds for an index that keeps any name.
 async fn holds(index: Arc<dyn CommitIndex>) {
     index_holds(&index, ["log/1", "log/2"]).await;
-    store_holds(&index, 10).await;
-    reservations_race(&index, "log/1", 40).await;
+    store_holds(&index, 5).await;
+    reservations_race(&index, "log/1", 20).await;
     for format in [TableFormat::Delta, TableFormat::Lance] {
         writers_race(&plain(), &index, format, 1).await;
     }
@@ -80,7 +80,7 @@ async fn a_redis_that_goes_away_leaves_a_reservation_unknown() {
 }
 
 #[cfg(feature = "dynamodb")]
-mod dynamodb {
+pub(crate) mod dynamodb {
     use super::named;
     use crate::suites::{index_holds, plain, reservations_race, unique};
     use crate::tables::{create, keys, set, through, writers_race};
@@ -91,7 +91,7 @@ mod dynamodb {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     /// One unsigned request; a test server asks for no signature.
-    async fn ask(endpoint: &str, operation: &str, body: &str) -> String {
+    pub(crate) async fn ask(endpoint: &str, operation: &str, body: &str) -> String {
         let host = endpoint.strip_prefix("http://").unwrap().trim_end_matches('/');
         let mut stream = tokio::net::TcpStream::connect(host).await.unwrap();
         let length = body.len();
