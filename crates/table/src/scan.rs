@@ -4,9 +4,10 @@ use crate::delta_rows::{bound, bound_to};
 use crate::snapshot::{LanceVersion, Snapshot};
 use crate::{Table, TableError};
 use arrow_array::RecordBatch;
+use lakebed_data::DataError;
 use lakebed_naming::Version;
-use lakebed_ops::Scan;
 use lakebed_ops::lance::LanceScan;
+use lakebed_ops::{OpsError, Scan};
 use lakebed_transaction::Column;
 use std::sync::Arc;
 
@@ -29,6 +30,9 @@ pub struct ScanRequest {
 pub struct Scanned {
     scan: Rows,
     projection: Option<Vec<usize>>,
+    /// Where it reads, and which version.
+    root: String,
+    version: Version,
 }
 
 /// The rows of a version, by its format.
@@ -52,7 +56,7 @@ impl Table {
             Snapshot::Lance(_) => false,
         };
         let inner = ScanRequest { with_row_tracking: request.with_row_tracking || tracked, ..request.clone() };
-        let Scanned { scan, projection } = self.scan(snapshot, &inner)?;
+        let Scanned { scan, projection, root, version } = self.scan(snapshot, &inner)?;
         let Rows::Delta(scan) = scan else {
             return Err(TableError::Invalid {
                 problem: "the version that wrote each row of a Lance table is not read here".to_owned(),
@@ -68,7 +72,7 @@ impl Table {
             shown.retain(|at| *at < scan.width());
         }
         shown.push(last);
-        Ok(Scanned { scan: Rows::Delta(Box::new(scan.with_versions(versions))), projection: Some(shown) })
+        Ok(Scanned { scan: Rows::Delta(Box::new(scan.with_versions(versions))), projection: Some(shown), root, version })
     }
 
     /// Reads rows of a version.
@@ -90,7 +94,8 @@ impl Table {
             let width = scan.width();
             projection = projection.map(|own| own.into_iter().chain([width, width + 1]).collect());
         }
-        Ok(Scanned { scan: Rows::Delta(Box::new(scan)), projection })
+        let root = self.store().root().to_owned();
+        Ok(Scanned { scan: Rows::Delta(Box::new(scan)), projection, root, version: delta.snapshot.version() })
     }
 
     fn scan_lance(&self, held: &LanceVersion, request: &ScanRequest) -> Result<Scanned, TableError> {
@@ -107,7 +112,8 @@ impl Table {
             None => (0..table.columns().len()).collect(),
         };
         let scan = LanceScan::new(table, &wanted, predicate, request.limit);
-        Ok(Scanned { scan: Rows::Lance(Box::new(scan)), projection: None })
+        let (root, version) = (self.store().root().to_owned(), held.snapshot.version());
+        Ok(Scanned { scan: Rows::Lance(Box::new(scan)), projection: None, root, version })
     }
 }
 
@@ -124,10 +130,10 @@ impl Scanned {
     /// A file cannot be read, or the predicate cannot be evaluated.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, TableError> {
         let next = match &mut self.scan {
-            Rows::Delta(scan) => scan.next().await?,
-            Rows::Lance(scan) => scan.next().await?,
+            Rows::Delta(scan) => scan.next().await,
+            Rows::Lance(scan) => scan.next().await,
         };
-        let Some(batch) = next else { return Ok(None) };
+        let Some(batch) = next.map_err(|error| self.explained(error))? else { return Ok(None) };
         match &self.projection {
             None => Ok(Some(batch)),
             Some(indices) => {
@@ -136,6 +142,18 @@ impl Scanned {
                     .map_err(|source| lakebed_ops::OpsError::Rows { what: "a scan".to_owned(), source })?;
                 Ok(Some(projected))
             }
+        }
+    }
+
+    /// A file that is gone belonged to a version that is kept no longer, as a rule.
+    fn explained(&self, error: OpsError) -> TableError {
+        let OpsError::Data(DataError::MissingFile { file, .. }) = &error else { return error.into() };
+        TableError::Unavailable {
+            root: self.root.clone(),
+            problem: format!("version {} cannot be read any more, for its data file {file} is gone", self.version),
+            advice: "a vacuum removes what is older than its retention: read a newer version, or restore the file; `lakebed verify` \
+                     tells what else is missing"
+                .to_owned(),
         }
     }
 
