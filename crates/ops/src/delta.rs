@@ -33,6 +33,8 @@ pub struct Statement {
     pub parameters: BTreeMap<String, String>,
     /// What it counted, by Delta's names.
     pub metrics: BTreeMap<String, String>,
+    /// How often it was planned before and lost.
+    pub lost_plannings: u32,
 }
 
 /// The actions of a plan: removes first, then adds, then files that tell of changes.
@@ -91,6 +93,7 @@ pub fn statement(snapshot: &Snapshot, plan: &Plan, now_ms: i64) -> Result<Statem
         } else {
             metrics(plan, added_bytes, removed_bytes)
         },
+        lost_plannings: plan.lost_plannings,
     })
 }
 
@@ -248,6 +251,7 @@ pub fn set_properties(
         operation: operation.to_owned(),
         parameters,
         metrics: BTreeMap::new(),
+        lost_plannings: 0,
     })
 }
 

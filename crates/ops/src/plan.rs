@@ -52,6 +52,8 @@ pub struct MarkedFile {
 pub struct Plan {
     /// The operation by Delta's name for it.
     pub operation: &'static str,
+    /// How often the statement was planned before and lost.
+    pub lost_plannings: u32,
     /// Rows only change their place: no reader sees a difference.
     pub layout_only: bool,
     /// Parameters for the log as text; lists and maps as the text of their JSON.

@@ -42,7 +42,8 @@ impl Table {
             let held = self.delta_for("compact")?;
             let spec = spec(request, &held)?;
             let writing = Writing::default().with_engine(commit.engine.clone());
-            let plan = compact(self.store(), &held.snapshot, &spec, &writing).await?;
+            let mut plan = compact(self.store(), &held.snapshot, &spec, &writing).await?;
+            plan.lost_plannings = plannings - 1;
             let mut report = self.commit_evolved(&held, None, &plan, commit).await?;
             let mut again = 0;
             while matches!(report.outcome, Outcome::Conflict(_)) && again < commit.rebases_max {

@@ -58,7 +58,8 @@ impl Table {
                 Scope::Where(text) => OverwriteScope::Where(bound(text, &held)?, text.clone()),
                 Scope::Partitions => OverwriteScope::Partitions,
             };
-            let plan = overwrite(self.store(), &*held.snapshot, source()?, &scope, &writing(commit)).await?;
+            let mut plan = overwrite(self.store(), &*held.snapshot, source()?, &scope, &writing(commit)).await?;
+            plan.lost_plannings = plannings - 1;
             let report = self.commit_plan(&held, plan, commit).await?;
             if let Some(report) = self.planned_again(report, plannings, commit).await? {
                 return Ok(report);
@@ -96,7 +97,8 @@ impl Table {
                 Snapshot::Lance(_) => return self.delete_lance(statement, predicate, commit).await,
             };
             let expr = bound(predicate, &held)?;
-            let plan = delete(self.store(), &*held.snapshot, &expr, predicate, &writing(commit)).await?;
+            let mut plan = delete(self.store(), &*held.snapshot, &expr, predicate, &writing(commit)).await?;
+            plan.lost_plannings = plannings - 1;
             let report = self.commit_plan(&held, plan, commit).await?;
             if let Some(report) = self.planned_again(report, plannings, commit).await? {
                 return Ok(report);
@@ -125,7 +127,8 @@ impl Table {
             let columns = held.snapshot.schema().columns();
             let set = assignments.iter().map(|text| set_column(text, &columns)).collect::<Result<Vec<_>, _>>()?;
             let expr = bound(predicate.unwrap_or("TRUE"), &held)?;
-            let plan = update(self.store(), &*held.snapshot, &set, (&expr, predicate), &writing(commit)).await?;
+            let mut plan = update(self.store(), &*held.snapshot, &set, (&expr, predicate), &writing(commit)).await?;
+            plan.lost_plannings = plannings - 1;
             let report = self.commit_plan(&held, plan, commit).await?;
             if let Some(report) = self.planned_again(report, plannings, commit).await? {
                 return Ok(report);
@@ -151,7 +154,8 @@ impl Table {
                 Snapshot::Delta(held) => held.clone(),
                 Snapshot::Lance(_) => return self.merge_lance(source, spec, commit).await,
             };
-            let plan = merge(self.store(), &*held.snapshot, source()?, spec, &writing(commit)).await?;
+            let mut plan = merge(self.store(), &*held.snapshot, source()?, spec, &writing(commit)).await?;
+            plan.lost_plannings = plannings - 1;
             let report = self.commit_plan(&held, plan, commit).await?;
             if let Some(report) = self.planned_again(report, plannings, commit).await? {
                 return Ok(report);
@@ -274,6 +278,7 @@ impl Table {
         transaction.reads.keys = statement.keys;
         transaction.row_changes = statement.row_changes;
         transaction.taking = statement.taking;
+        transaction.lost_plannings = statement.lost_plannings;
         // The statement checked the rows and wrote down their changes.
         transaction.vouched = Vouched { values: true, changes: true };
         let mut report = self.commit_delta(held, transaction, commit).await?;

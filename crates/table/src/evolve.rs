@@ -74,6 +74,7 @@ impl Table {
             let writing = Writing::default().with_engine(commit.engine.clone());
             let mut plan = append(self.store(), view, source()?, &writing).await?;
             plan.parameters.insert("canMergeSchema".to_owned(), "true".to_owned());
+            plan.lost_plannings = plannings - 1;
             let mut report = self.commit_evolved(&held, evolved.as_ref(), &plan, commit).await?;
             self.discard_lost(&mut report, &plan).await;
             if let Some(report) = self.planned_again(report, plannings, commit).await? {
@@ -101,6 +102,7 @@ impl Table {
             let writing = Writing::default().with_engine(commit.engine.clone());
             let mut plan = overwrite(self.store(), view, source()?, &OverwriteScope::Whole, &writing).await?;
             plan.parameters.insert("canOverwriteSchema".to_owned(), "true".to_owned());
+            plan.lost_plannings = plannings - 1;
             let mut report = self.commit_evolved(&held, evolved.as_ref(), &plan, commit).await?;
             self.discard_lost(&mut report, &plan).await;
             if let Some(report) = self.planned_again(report, plannings, commit).await? {

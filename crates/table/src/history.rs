@@ -88,6 +88,10 @@ fn delta_entry(version: Version, time_ms: i64, actions: &[Action], info: Option<
         transaction_id: info.and_then(CommitInfo::transaction_id).map(str::to_owned),
         data_change,
         attempts: info.and_then(|info| info.own_note("attempts")).and_then(|text| text.parse().ok()),
+        lost_plannings: info
+            .and_then(|info| info.own_note("lost_plannings"))
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(0),
         policy: info.and_then(|info| info.own_note("policy")),
         metrics: metrics
             .into_iter()
@@ -109,6 +113,7 @@ fn lance_entry(head: &VersionHead) -> HistoryEntry {
         transaction_id: transaction.map(|transaction| transaction.id.as_str().to_owned()),
         data_change: kind.is_none_or(changes_rows),
         attempts: property("lakebed.attempts").and_then(|text| text.parse().ok()),
+        lost_plannings: 0,
         policy: property(POLICY_KEY).cloned(),
         metrics: BTreeMap::new(),
     }

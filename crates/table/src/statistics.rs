@@ -22,6 +22,8 @@ pub struct Statistics {
     pub attempts: u64,
     /// Attempts that met a version which somebody else had created, as a share of all.
     pub conflict_rate: f64,
+    /// How often statements were planned again because they had lost, by operation.
+    pub replanned: BTreeMap<String, u64>,
     /// How often a commit of the first operation had to follow one of the second, which landed after it had read.
     pub pairs: BTreeMap<(String, String), u64>,
     /// Data files, or fragments.
@@ -84,6 +86,9 @@ fn races(history: &[HistoryEntry], found: &mut Statistics) {
     let by_version: BTreeMap<u64, &HistoryEntry> = history.iter().map(|entry| (entry.version.get(), entry)).collect();
     for entry in history {
         found.attempts += u64::from(entry.attempts.unwrap_or(1).max(1));
+        if entry.lost_plannings > 0 {
+            *found.replanned.entry(operation(entry)).or_default() += u64::from(entry.lost_plannings);
+        }
         let Some(read) = entry.read_version else { continue };
         for (_, landed) in by_version.range(read.saturating_add(1)..entry.version.get().max(read.saturating_add(1))) {
             *found.pairs.entry((operation(entry), operation(landed))).or_default() += 1;
@@ -98,17 +103,17 @@ fn advise(history: &[HistoryEntry], partition_columns: &[String], found: &mut St
         let lost = format!("{:.0} % of the attempts met somebody else's version", found.conflict_rate * 100.0);
         let rewriting = |name: &str| matches!(name, "DELETE" | "UPDATE" | "MERGE" | "Delete" | "Update");
         let appending = |name: &str| matches!(name, "WRITE" | "STREAMING UPDATE" | "Append");
-        let rewrites: u64 = found.pairs.iter().filter(|((ours, _), _)| rewriting(ours)).map(|(_, count)| count).sum();
+        let rewrites: u64 = found.replanned.iter().filter(|(ours, _)| rewriting(ours)).map(|(_, count)| count).sum();
         let appends: u64 = found.pairs.iter().filter(|((ours, _), _)| appending(ours)).map(|(_, count)| count).sum();
         if rewrites > 0 && partition_columns.is_empty() {
             found.advice.push(format!(
-                "{lost}, rewriting ones among them: partition the table by a column that writers differ in, and name it in their \
-                 predicates"
+                "{lost}, and {rewrites} statements were planned again: partition the table by a column that writers differ in, and \
+                 name it in their predicates"
             ));
         } else if rewrites > 0 {
             found.advice.push(format!(
-                "{lost}, rewriting ones among them: name the partition ({}) in each predicate, or choose a level that lets \
-                 inserts pass (delta.isolationLevel=WriteSerializable)",
+                "{lost}, and {rewrites} statements were planned again: name the partition ({}) in each predicate, or choose a level \
+                 that lets inserts pass (delta.isolationLevel=WriteSerializable)",
                 partition_columns.join(", ")
             ));
         }

@@ -138,6 +138,8 @@ pub struct HistoryEntry {
     pub data_change: bool,
     /// Attempts that the commit took (ours only).
     pub attempts: Option<u32>,
+    /// How often the statement was planned before and lost (ours only).
+    pub lost_plannings: u32,
     /// The policy that judged it (ours only).
     pub policy: Option<String>,
     /// What the writer counted.

@@ -88,6 +88,7 @@ pub(crate) async fn stats(args: StatsArgs, global: &Global) -> Result<Exit, CliE
             "attempts": found.attempts,
             "conflict_rate": found.conflict_rate,
             "pairs": pairs.collect::<Vec<_>>(),
+            "replanned": found.replanned,
             "num_files": found.files,
             "num_small_files": found.small_files,
             "num_rows": found.rows,
@@ -115,6 +116,9 @@ pub(crate) async fn stats(args: StatsArgs, global: &Global) -> Result<Exit, CliE
     if !found.pairs.is_empty() {
         let rows = found.pairs.iter().map(|((ours, landed), count)| [ours.clone(), landed.clone(), count.to_string()]);
         output::text(&output::table(["commit of", "followed", "times"], rows))?;
+    }
+    for (operation, count) in &found.replanned {
+        output::line(format!("{operation}: planned again {}", output::count(*count, "time")))?;
     }
     if found.advice.is_empty() {
         output::line("nothing to advise")?;

@@ -17,6 +17,7 @@ mod refs;
 mod rules;
 mod secrets;
 mod statements;
+mod stories;
 mod unanswered;
 mod upkeep;
 mod usage;

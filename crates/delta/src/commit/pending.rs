@@ -60,6 +60,8 @@ pub struct Transaction {
     pub row_changes: Vec<RowChange>,
     /// What its planner knows of the rows that it takes out; `None`: nothing beyond what the actions show.
     pub taking: Option<Taking>,
+    /// How often the statement was planned before and lost; each counts as an attempt in the history.
+    pub lost_plannings: u32,
 }
 
 /// What the planner of a transaction knows of the rows that it takes out, for policies that judge rows.
@@ -103,6 +105,7 @@ impl Transaction {
             vouched: Vouched::default(),
             row_changes: Vec::new(),
             taking: None,
+            lost_plannings: 0,
         }
     }
 

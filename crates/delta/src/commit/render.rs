@@ -121,7 +121,12 @@ fn commit_info(pending: &Pending, policy: JudgedBy, now_ms: i64, stamp: Option<i
     }
     info.insert("engineInfo".into(), ENGINE.into());
     info.insert("txnId".into(), transaction.id.as_str().into());
-    let notes = json!({"policy": policy.label(&pending.facts), "attempts": pending.attempts});
+    let mut notes = json!({"policy": policy.label(&pending.facts), "attempts": pending.attempts.saturating_add(transaction.lost_plannings)});
+    if transaction.lost_plannings > 0
+        && let Some(notes) = notes.as_object_mut()
+    {
+        notes.insert("lost_plannings".into(), transaction.lost_plannings.into());
+    }
     info.insert(OWN_NOTES.into(), notes);
     Ok(CommitInfo(info))
 }

@@ -83,6 +83,7 @@ pub fn change_columns(snapshot: &Snapshot, change: &ColumnChange, upgrade: bool)
         operation: operation.to_owned(),
         parameters: parameters.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
         metrics: BTreeMap::new(),
+        lost_plannings: 0,
     })
 }
 

@@ -36,6 +36,7 @@ mod rows;
 mod stores;
 mod streaming;
 mod support;
+mod textbook;
 mod time_travel;
 mod traced;
 mod upkeep;
