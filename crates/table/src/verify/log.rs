@@ -11,7 +11,7 @@ use lakebed_delta::Snapshot;
 use lakebed_delta::action::{Action, Add, CommitInfo, parse_actions};
 use lakebed_delta::deletion_vector::{VectorPlace, place};
 use lakebed_naming::Version;
-use lakebed_naming::delta::{DataPath, commit_path};
+use lakebed_naming::delta::{DataPath, LogListing, commit_path};
 use lakebed_storage::Listed;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -91,30 +91,9 @@ pub(super) async fn walk(
     let newest = held.snapshot.version();
     let first = listing.oldest_readable().unwrap_or(newest);
     verified.versions = Some((first, newest));
-    for gap in listing.gaps().into_iter().filter(|gap| gap.first() > first) {
-        let object = commit_path(gap.first());
-        let problem = format!("versions {} to {} have no entry, and newer ones do", gap.first(), gap.last());
-        verified.wrong(
-            "log",
-            &object,
-            Some(gap.first()),
-            problem,
-            "bring back the entries; a checkpoint above may stand in",
-        );
-    }
-    for (version, name) in listing.unpadded() {
-        verified.notes.push(format!("{name} looks like version {version} and is not taken for it"));
-    }
-    for broken in listing.incomplete_checkpoints() {
-        let (found, all) = (broken.parts_found, broken.parts_total);
-        verified
-            .notes
-            .push(format!("the checkpoint of version {} has {found} of {all} parts and is not used", broken.version));
-    }
+    oddities(&listing, first, verified);
     let mut seen = Seen::default();
-    let mut ids: HashMap<String, Version> = HashMap::new();
-    let mut stamp: Option<(Version, i64)> = None;
-    let stamped = stamped_from(held.snapshot.metadata());
+    let mut promises = Promises { ids: HashMap::new(), stamp: None, stamped: stamped_from(held.snapshot.metadata()) };
     let Some(mut state) = start(table, listed, first, verified).await? else { return Ok(seen) };
     state.files().for_each(|add| seen.add(first, add));
     for tombstone in state.tombstones() {
@@ -125,7 +104,7 @@ pub(super) async fn walk(
     let mut at = first;
     loop {
         if let Some(bytes) = table.store().get(&commit_path(at)).await?
-            && !entry(at, &bytes, verified, &mut seen, (&mut ids, &mut stamp, stamped))
+            && !entry(at, &bytes, verified, &mut seen, &mut promises)
         {
             return Ok(seen);
         }
@@ -162,6 +141,40 @@ pub(super) async fn walk(
     Ok(seen)
 }
 
+/// What the entries so far promise of the next one.
+struct Promises {
+    /// Which version carries a transaction's id.
+    ids: HashMap<String, Version>,
+    /// The newest timestamp of a version's own, in milliseconds since 1970.
+    stamp: Option<(Version, i64)>,
+    /// From which version on each has one.
+    stamped: Option<Version>,
+}
+
+/// What the names of the log show already.
+fn oddities(listing: &LogListing, first: Version, verified: &mut Verified) {
+    for gap in listing.gaps().into_iter().filter(|gap| gap.first() > first) {
+        let object = commit_path(gap.first());
+        let problem = format!("versions {} to {} have no entry, and newer ones do", gap.first(), gap.last());
+        verified.wrong(
+            "log",
+            &object,
+            Some(gap.first()),
+            problem,
+            "bring back the entries; a checkpoint above may stand in",
+        );
+    }
+    for (version, name) in listing.unpadded() {
+        verified.notes.push(format!("{name} looks like version {version} and is not taken for it"));
+    }
+    for broken in listing.incomplete_checkpoints() {
+        let (found, all) = (broken.parts_found, broken.parts_total);
+        verified
+            .notes
+            .push(format!("the checkpoint of version {} has {found} of {all} parts and is not used", broken.version));
+    }
+}
+
 /// The oldest state that the log gives.
 async fn start(
     table: &Table,
@@ -181,13 +194,7 @@ async fn start(
 }
 
 /// One entry: its own soundness, its id and its time. `false`: it cannot be read.
-fn entry(
-    at: Version,
-    bytes: &Bytes,
-    verified: &mut Verified,
-    seen: &mut Seen,
-    (ids, stamp, stamped): (&mut HashMap<String, Version>, &mut Option<(Version, i64)>, Option<Version>),
-) -> bool {
+fn entry(at: Version, bytes: &Bytes, verified: &mut Verified, seen: &mut Seen, promises: &mut Promises) -> bool {
     let name = commit_path(at);
     let actions = match parse_actions(&name, bytes) {
         Ok(actions) => actions,
@@ -199,15 +206,15 @@ fn entry(
     actions.iter().for_each(|action| seen.action(at, action));
     let info = actions.iter().find_map(|action| if let Action::CommitInfo(info) = action { Some(info) } else { None });
     if let Some(id) = info.and_then(CommitInfo::transaction_id)
-        && let Some(before) = ids.insert(id.to_owned(), at)
+        && let Some(before) = promises.ids.insert(id.to_owned(), at)
     {
         let problem = format!("versions {before} and {at} carry the same transaction");
         let remedy =
             "find out whether its rows are there twice (lakebed diff), and restore the version before the second";
         verified.wrong("id", id, Some(at), problem, remedy);
     }
-    if stamped.is_some_and(|from| at >= from) {
-        match (info.and_then(CommitInfo::in_commit_timestamp_ms), *stamp) {
+    if promises.stamped.is_some_and(|from| at >= from) {
+        match (info.and_then(CommitInfo::in_commit_timestamp_ms), promises.stamp) {
             (None, _) => {
                 let problem = "it has no timestamp of its own, and the table promises one".to_owned();
                 verified.wrong("time", &name, Some(at), problem, "ask for versions by number; no entry may be changed");
@@ -215,9 +222,9 @@ fn entry(
             (Some(ms), Some((before, earlier))) if ms <= earlier => {
                 let problem = format!("its time, {ms}, is not after that of version {before}, {earlier}");
                 verified.wrong("time", &name, Some(at), problem, "ask for versions by number; no entry may be changed");
-                *stamp = Some((at, ms));
+                promises.stamp = Some((at, ms));
             }
-            (Some(ms), _) => *stamp = Some((at, ms)),
+            (Some(ms), _) => promises.stamp = Some((at, ms)),
         }
     }
     true

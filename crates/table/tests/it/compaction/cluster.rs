@@ -80,9 +80,8 @@ async fn a_sort_in_runs_equals_a_sort_in_memory() {
         let plan = compact(&store, &held.snapshot, &spec, &Writing::default()).await.unwrap();
         assert_eq!((plan.removed.len(), plan.added.len(), plan.rows_copied), (4, 1, 20_000));
         let made = statement(&held.snapshot, &plan, 0).unwrap();
-        let add = made.actions.iter().find_map(|action| match action {
-            lakebed_delta::action::Action::Add(add) => Some(add.clone()),
-            _ => None,
+        let add = made.actions.iter().find_map(|action| {
+            if let lakebed_delta::action::Action::Add(add) = action { Some(add.clone()) } else { None }
         });
         orders.push(super::physical(&store, &add.unwrap()).await);
     }
