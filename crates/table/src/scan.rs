@@ -150,7 +150,7 @@ impl Scanned {
         let OpsError::Data(DataError::MissingFile { file, .. }) = &error else { return error.into() };
         TableError::Unavailable {
             root: self.root.clone(),
-            problem: format!("version {} cannot be read any more, for its data file {file} is gone", self.version),
+            problem: format!("version {} cannot be read any more: its data file {file} is not there", self.version),
             advice: "a vacuum removes what is older than its retention: read a newer version, or restore the file; `lakebed verify` \
                      tells what else is missing"
                 .to_owned(),

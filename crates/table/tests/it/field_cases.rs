@@ -7,4 +7,5 @@ mod lost_answers;
 mod openings;
 mod rivals;
 mod rules;
+mod upkeep;
 mod verdicts;
