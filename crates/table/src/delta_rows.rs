@@ -214,13 +214,12 @@ impl Table {
         Ok(report)
     }
 
-    /// Removes what was written for a statement that is known to have lost, and counts it. Who fails to remove
+    /// Removes what was written for a statement that is known not to have been committed, and counts it. Who fails to remove
     /// it leaves it to a vacuum.
     pub(crate) async fn discard_lost(&self, report: &mut Report, plan: &Plan) {
         match report.outcome {
-            Outcome::Conflict(_) | Outcome::Nothing { .. } => {}
-            // Who ran out of time did not lose to anybody: what was asked last may have been carried out.
-            Outcome::Committed { .. } | Outcome::Unknown { .. } | Outcome::Exhausted { .. } => return,
+            Outcome::Conflict(_) | Outcome::Exhausted { .. } | Outcome::Nothing { .. } => {}
+            Outcome::Committed { .. } | Outcome::Unknown { .. } => return,
         }
         let mut removed = 0;
         for name in plan.objects() {
