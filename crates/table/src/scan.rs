@@ -72,7 +72,12 @@ impl Table {
             shown.retain(|at| *at < scan.width());
         }
         shown.push(last);
-        Ok(Scanned { scan: Rows::Delta(Box::new(scan.with_versions(versions))), projection: Some(shown), root, version })
+        Ok(Scanned {
+            scan: Rows::Delta(Box::new(scan.with_versions(versions))),
+            projection: Some(shown),
+            root,
+            version,
+        })
     }
 
     /// Reads rows of a version.
