@@ -7,6 +7,8 @@ use bytes::Bytes;
 use lakebed_commit::{Backoff, Budget, Commit, Format, Freshness};
 use lakebed_naming::Version;
 use lakebed_transaction::Outcome;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tracing::Instrument as _;
 
@@ -52,7 +54,7 @@ impl Place {
         let budget = Budget {
             rebases_max: options.rebases_max,
             elapsed_ms_max: u64::try_from(options.timeout.as_millis()).unwrap_or(u64::MAX),
-            backoff: Backoff { seed: self.draw_seed(), ..Backoff::default() },
+            backoff: Backoff { seed: jitter_seed(), ..Backoff::default() },
             ..Budget::default()
         };
         let until_ms = known.map_or(0, |known_ms| known_ms.saturating_add(trust_ms));
@@ -107,9 +109,17 @@ impl Place {
         }
     }
 
-    /// A seed for jitter and for the names of files.
+    /// A seed for the names of files.
     #[expect(clippy::disallowed_methods, reason = "the facade is where randomness enters")]
     pub(crate) fn draw_seed(&self) -> u64 {
         uuid::Uuid::new_v4().as_u64_pair().1
     }
+}
+
+/// A seed for jitter: another one for each commit, and in each process; random once.
+#[expect(clippy::disallowed_methods, reason = "the facade is where randomness enters")]
+fn jitter_seed() -> u64 {
+    static FIRST: LazyLock<u64> = LazyLock::new(|| uuid::Uuid::new_v4().as_u64_pair().1);
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    FIRST.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }

@@ -3,7 +3,7 @@
 use crate::create::fresh_id;
 use crate::load;
 use crate::snapshot::{DeltaVersion, Snapshot};
-use crate::{CommitOptions, Report, Table, TableError, prepared_checks};
+use crate::{CommitOptions, Report, Table, TableError, prepared_checks, prepared_checks::Keys};
 use bytes::Bytes;
 use lakebed_commit::Found;
 use lakebed_conflict::delta::{PartitionColumn, partitions_in, split_read};
@@ -99,9 +99,9 @@ pub fn parse_prepared_delta(
     partition_columns: &[PartitionColumn],
 ) -> Result<PreparedDelta, TableError> {
     let first = bytes.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
-    let header = serde_json::from_slice::<Map<String, Value>>(first).ok().filter(is_header);
-    prepared_checks::lines(object, bytes, header.is_some())?;
-    let header = header.map(|map| serde_json::from_value::<Header>(Value::Object(map))).transpose();
+    let header = serde_json::from_slice::<Keys>(first).is_ok_and(|keys| is_header(&keys));
+    prepared_checks::lines(object, bytes, header)?;
+    let header = header.then(|| serde_json::from_slice::<Header>(first)).transpose();
     let header = header.map_err(|error| TableError::Invalid {
         problem: format!("the first line of {object} does not say what was read: {error}"),
         advice: r#"write it as {"reads":{"predicates":[["p = 1"]],"files":[…]},"operation":"WRITE"}"#.to_owned(),
@@ -148,9 +148,9 @@ fn parameter(value: Value) -> Value {
 }
 
 /// A header names none of Delta's actions.
-fn is_header(map: &Map<String, Value>) -> bool {
-    (map.contains_key("reads") || map.contains_key("operation"))
-        && !prepared_checks::ACTIONS.iter().any(|key| map.contains_key(*key))
+fn is_header(keys: &Keys) -> bool {
+    let holds = |wanted: &[&str]| keys.0.iter().any(|(key, _)| wanted.contains(&key.as_str()));
+    holds(&["reads", "operation"]) && !holds(&prepared_checks::ACTIONS)
 }
 
 fn recorded(reads: HeaderReads, columns: &[PartitionColumn]) -> Reads {

@@ -5,24 +5,53 @@ use crate::TableError;
 use lakebed_delta::action::{Action, Add, Protocol, Remove};
 use lakebed_delta::{Snapshot, partition};
 use lakebed_naming::delta::DataPath;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 
 /// The keys of Delta's actions.
 pub(crate) const ACTIONS: [&str; 8] =
     ["add", "remove", "cdc", "metaData", "protocol", "txn", "domainMetadata", "commitInfo"];
 
+/// The keys of a JSON object, and which of them have no value but null. What else the values are is not looked at.
+pub(crate) struct Keys(pub(crate) Vec<(String, bool)>);
+
+impl<'de> Deserialize<'de> for Keys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+
+        impl<'de> Visitor<'de> for Members {
+            type Value = Keys;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
+                let mut keys = Vec::new();
+                while let Some((key, value)) = map.next_entry::<String, Option<IgnoredAny>>()? {
+                    keys.push((key, value.is_none()));
+                }
+                Ok(Keys(keys))
+            }
+        }
+
+        deserializer.deserialize_map(Members)
+    }
+}
+
 /// Every line is an action that we know: a misspelled one would be a commit that silently does nothing.
 pub(crate) fn lines(object: &str, bytes: &[u8], header: bool) -> Result<(), TableError> {
     let mut found = false;
     let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).enumerate();
     for (at, line) in lines.filter(|(_, line)| !line.is_empty()).skip(usize::from(header)) {
-        let keys: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(line).map_err(|error| {
+        let Keys(keys) = serde_json::from_slice(line).map_err(|error| {
             invalid(format!("line {} of {object} is no JSON object: {error}", at + 1), "give one action a line")
         })?;
-        let known = keys.iter().any(|(key, value)| ACTIONS.contains(&key.as_str()) && !value.is_null());
+        let known = keys.iter().any(|(key, is_null)| ACTIONS.contains(&key.as_str()) && !is_null);
         if !known {
-            let names: Vec<_> = keys.keys().map(String::as_str).collect();
+            let names: Vec<_> = keys.iter().map(|(key, _)| key.as_str()).collect();
             return Err(invalid(
                 format!("line {} of {object} holds no action (its keys: {})", at + 1, names.join(", ")),
                 "give one of add, remove, cdc, metaData, protocol, txn, domainMetadata a line",

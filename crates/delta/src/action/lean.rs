@@ -21,17 +21,21 @@ const STATS_START: &[u8] = b"{\\\"numRecords\\\":";
 
 /// Reads a line, without white space around it, that is an `add` without a deletion vector and without anything rare.
 pub(crate) fn lean_add(line: &[u8]) -> Option<LeanAdd> {
-    let mut scan = Scan { bytes: line, at: 0 };
+    let mut scan = Scan { bytes: line, at: 0, beyond_ascii: 0 };
     scan.expect(b"{\"add\":{")?;
     let found = scan.fields()?;
     scan.expect(b"}")?;
     let whole = scan.at == line.len();
-    (whole && std::str::from_utf8(line).is_ok()).then_some(found)
+    // Outside its strings all of it is ASCII.
+    let is_text = || scan.beyond_ascii & HIGHS == 0 || std::str::from_utf8(line).is_ok();
+    (whole && is_text()).then_some(found)
 }
 
 struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// All bytes of strings that were gone over, one upon the other: a high bit says that one of them is not ASCII.
+    beyond_ascii: u64,
 }
 
 /// The fields that may occur, by their place in a set of those that were seen.
@@ -100,38 +104,46 @@ impl<'a> Scan<'a> {
     fn string(&mut self) -> Option<(Range<usize>, bool)> {
         self.expect(b"\"")?;
         let start = self.at;
-        let mut escaped = false;
+        let (mut has_escapes, mut escaped) = (false, false);
         loop {
-            self.skip_plain();
-            match self.peek()? {
-                b'"' => break,
-                b'\\' => {
-                    escaped = true;
-                    self.at += 1;
-                    // A code point by number may be half of one: that is for the full reader.
-                    if !matches!(self.peek()?, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') {
-                        return None;
-                    }
-                }
-                0..=0x1F => return None,
-                _ => {}
-            }
+            self.skip_plain(&mut has_escapes, &mut escaped);
+            let byte = self.peek()?;
+            self.beyond_ascii |= u64::from(byte);
             self.at += 1;
+            escaped = match (byte, escaped) {
+                (b'"', false) => return Some((start..self.at - 1, has_escapes)),
+                (b'\\', false) => {
+                    has_escapes = true;
+                    true
+                }
+                // A code point by number may be half of one: that is for the full reader.
+                (b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', true) => false,
+                (0..=0x1F, _) | (_, true) => return None,
+                (_, false) => false,
+            };
         }
-        let end = self.at;
-        self.at += 1;
-        Some((start..end, escaped))
     }
 
-    /// Goes on to the next byte that ends or marks something in a string, eight bytes at a step while there are so many.
-    fn skip_plain(&mut self) {
+    /// Goes on, eight bytes at a step while there are so many, to the next byte that ends a string, may not stand in one, or is
+    /// escaped and no quote. `escaped` says whether the byte before was a backslash that escapes the one here.
+    fn skip_plain(&mut self, has_escapes: &mut bool, escaped: &mut bool) {
         while let Some(word) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
-            let marked = marked(u64::from_le_bytes(*word));
-            if marked != 0 {
-                self.at += (marked.trailing_zeros() / 8) as usize;
+            let word = u64::from_le_bytes(*word);
+            self.beyond_ascii |= word;
+            let backslashes = equal_to(word, b'\\');
+            let after_backslash = (backslashes << 8) | if *escaped { 0x80 } else { 0 };
+            let special = (equal_to(word, b'"') ^ after_backslash) | controls(word);
+            let plain = special.trailing_zeros() / 8;
+            self.at += plain as usize;
+            // As far as it was gone over.
+            let backslashes = if plain == 8 { backslashes } else { backslashes & ((1 << (8 * plain)) - 1) };
+            *has_escapes |= backslashes != 0;
+            if plain > 0 {
+                *escaped = backslashes >> (8 * plain - 1) != 0;
+            }
+            if plain < 8 {
                 return;
             }
-            self.at += 8;
         }
     }
 
@@ -195,16 +207,18 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// The high bit of each byte that is a quote, a backslash or a control character; above the lowest such byte others may be
-/// marked too.
-const fn marked(word: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = 0x8080_8080_8080_8080;
-    let quotes = word ^ (ONES * b'"' as u64);
-    let backslashes = word ^ (ONES * b'\\' as u64);
-    let zeros = (quotes.wrapping_sub(ONES) & !quotes) | (backslashes.wrapping_sub(ONES) & !backslashes);
-    let controls = word.wrapping_sub(ONES * 0x20) & !word;
-    (zeros | controls) & HIGHS
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGHS: u64 = 0x8080_8080_8080_8080;
+
+/// The high bit of each byte that is this one.
+const fn equal_to(word: u64, byte: u8) -> u64 {
+    let differs = word ^ (ONES * byte as u64);
+    !(((differs & !HIGHS) + !HIGHS) | differs) & HIGHS
+}
+
+/// The high bit of each byte that is a control character.
+const fn controls(word: u64) -> u64 {
+    !(((word & !HIGHS) + ONES * 0x60) | word) & HIGHS
 }
 
 /// The number at the start of a text, which must go on as an object does.
@@ -262,6 +276,28 @@ mod tests {
                     let full = parse_actions("test", text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"));
                     assert!(matches!(full.as_slice(), [Action::Add(_)]), "{text}");
                     taken += 1;
+                }
+            }
+        }
+        assert!(taken > 1_000);
+    }
+
+    /// Backslashes, quotes and control characters at every place of a string, beside every edge of eight bytes.
+    #[test]
+    fn strings_end_where_the_full_reader_ends_them() {
+        let mut taken = 0_u32;
+        for length in 0..20 {
+            for at in 0..=length {
+                for special in [
+                    "\\", "\\\\", "\\\\\\", "\\\"", "\\\\\"", "\"", "\\n", "\\x", "\u{1}", "\u{1f}", " ", "\u{7f}",
+                    "é", "\\\"\\\"",
+                ] {
+                    let text = format!("{}{special}{}", "a".repeat(at), "b".repeat(length - at));
+                    let line = format!(r#"{{"add":{{"path":"p","stats":"{text}"}}}}"#);
+                    let full = parse_actions("test", line.as_bytes());
+                    let lean = lean_add(line.as_bytes());
+                    assert_eq!(lean.is_some(), full.is_ok(), "{line}");
+                    taken += u32::from(lean.is_some());
                 }
             }
         }

@@ -92,20 +92,21 @@ pub(crate) fn take_line(
 /// Never in practice: every action has a JSON form.
 pub fn write_action(action: &Action, out: &mut Vec<u8>) -> Result<(), DeltaError> {
     match action {
-        Action::Add(value) => tagged("add", value, out),
-        Action::Remove(value) => tagged("remove", value, out),
-        Action::Cdc(value) => tagged("cdc", value, out),
-        Action::Metadata(value) => tagged("metaData", value, out),
-        Action::Protocol(value) => tagged("protocol", value, out),
-        Action::Txn(value) => tagged("txn", value, out),
-        Action::Domain(value) => tagged("domainMetadata", value, out),
-        Action::CommitInfo(value) => tagged("commitInfo", value, out),
-        Action::CheckpointMetadata(value) => tagged("checkpointMetadata", value, out),
-        Action::Sidecar(value) => tagged("sidecar", value, out),
+        Action::Add(value) => write_tagged("add", value, out),
+        Action::Remove(value) => write_tagged("remove", value, out),
+        Action::Cdc(value) => write_tagged("cdc", value, out),
+        Action::Metadata(value) => write_tagged("metaData", value, out),
+        Action::Protocol(value) => write_tagged("protocol", value, out),
+        Action::Txn(value) => write_tagged("txn", value, out),
+        Action::Domain(value) => write_tagged("domainMetadata", value, out),
+        Action::CommitInfo(value) => write_tagged("commitInfo", value, out),
+        Action::CheckpointMetadata(value) => write_tagged("checkpointMetadata", value, out),
+        Action::Sidecar(value) => write_tagged("sidecar", value, out),
     }
 }
 
-fn tagged<T: Serialize>(key: &str, value: &T, out: &mut Vec<u8>) -> Result<(), DeltaError> {
+/// Appends what stands under this key, and a line feed.
+pub(crate) fn write_tagged<T: Serialize>(key: &str, value: &T, out: &mut Vec<u8>) -> Result<(), DeltaError> {
     out.extend_from_slice(b"{\"");
     out.extend_from_slice(key.as_bytes());
     out.extend_from_slice(b"\":");

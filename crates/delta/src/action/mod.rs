@@ -6,6 +6,7 @@
 mod file;
 mod info;
 mod lean;
+mod lean_info;
 mod line;
 mod table;
 mod text;
@@ -14,7 +15,8 @@ pub(crate) use file::other_key;
 pub use file::{Add, AddCdc, DeletionVector, Remove};
 pub use info::CommitInfo;
 pub(crate) use lean::{leading_count, lean_add};
-pub(crate) use line::{InfoUse, each_action, take_line};
+pub(crate) use lean_info::LeanInfo;
+pub(crate) use line::{InfoUse, each_action, take_line, write_tagged};
 pub use line::{parse_actions, write_action, write_actions};
 pub use table::{CheckpointMetadata, DomainMetadata, Format, Metadata, Protocol, Sidecar, Txn};
 pub use text::TextMap;

@@ -84,5 +84,8 @@ pub(super) fn text_at(column: &ArrayRef, row: usize) -> Option<&str> {
     if let Some(texts) = column.as_string_opt::<i32>() {
         return Some(texts.value(row));
     }
+    if let Some(texts) = column.as_string_view_opt() {
+        return Some(texts.value(row));
+    }
     std::str::from_utf8(column.as_binary_opt::<i32>()?.value(row)).ok()
 }

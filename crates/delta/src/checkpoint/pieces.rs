@@ -4,11 +4,11 @@ use super::columns::Group;
 use super::read::{self, Columns};
 use super::rows::Rows;
 use crate::DeltaError;
-use crate::action::{Action, InfoUse, each_action, leading_count, other_key};
+use crate::action::{Action, InfoUse, LeanInfo, each_action, leading_count, other_key};
 use crate::snapshot::{Entry, Facts};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, Int64Array, RecordBatch, StringArray, StructArray};
+use arrow_array::{Array, Int64Array, RecordBatch, StringViewArray, StructArray};
 use bytes::Bytes;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,8 +18,10 @@ use std::sync::Arc;
 pub(crate) enum Piece {
     /// A file comes or goes.
     File(Entry),
-    /// Anything else.
-    Other(Action),
+    /// Who made the version.
+    Info(Box<LeanInfo>),
+    /// Anything else. There are few of these, and many files.
+    Other(Box<Action>),
 }
 
 impl From<Action> for Piece {
@@ -27,14 +29,14 @@ impl From<Action> for Piece {
         match action {
             Action::Add(add) => Self::File(Entry::live(add)),
             Action::Remove(remove) => Self::File(Entry::gone(remove)),
+            Action::CommitInfo(info) => Self::Info(Box::new(info.into())),
             other @ (Action::Cdc(_)
             | Action::Metadata(_)
             | Action::Protocol(_)
             | Action::Txn(_)
             | Action::Domain(_)
-            | Action::CommitInfo(_)
             | Action::CheckpointMetadata(_)
-            | Action::Sidecar(_)) => Self::Other(other),
+            | Action::Sidecar(_)) => Self::Other(Box::new(other)),
         }
     }
 }
@@ -56,14 +58,15 @@ pub(crate) fn read_pieces(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Piec
 }
 
 fn parquet_pieces(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Piece)) -> Result<(), DeltaError> {
-    if bytes.len() < APART_BYTES_MIN || !read::has_stats_text(object, bytes)? {
-        return read::each_batch(object, bytes, Columns::All, &mut |batch| batch_pieces(object, batch, None, take));
+    let opened = read::open(object, bytes)?;
+    if bytes.len() < APART_BYTES_MIN || !opened.has_stats_text() {
+        return opened.each_batch(Columns::All, &mut |batch| batch_pieces(object, batch, None, take));
     }
     let (main, stats) = std::thread::scope(|scope| {
         let apart = scope.spawn(|| {
             let mut stats = Vec::new();
             let read = || {
-                read::each_batch(object, bytes, Columns::Stats, &mut |batch| {
+                opened.each_batch(Columns::Stats, &mut |batch| {
                     stats.push(texts(batch));
                     Ok(())
                 })
@@ -72,7 +75,7 @@ fn parquet_pieces(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Piece)) -> R
             Ok(stats)
         });
         let mut main = Vec::new();
-        let read = read::each_batch(object, bytes, Columns::WithoutStats, &mut |batch| {
+        let read = opened.each_batch(Columns::WithoutStats, &mut |batch| {
             main.push(batch.clone());
             Ok(())
         });
@@ -86,15 +89,15 @@ fn parquet_pieces(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Piece)) -> R
 }
 
 /// The statistics' text of a batch; `None` where it is no plain text.
-fn texts(batch: &RecordBatch) -> Option<StringArray> {
+fn texts(batch: &RecordBatch) -> Option<StringViewArray> {
     let add = batch.column_by_name("add")?.as_struct_opt()?;
-    Some(add.column_by_name("stats")?.as_string_opt::<i32>()?.clone())
+    Some(add.column_by_name("stats")?.as_string_view_opt()?.clone())
 }
 
 fn batch_pieces(
     object: &str,
     batch: &RecordBatch,
-    stats: Option<StringArray>,
+    stats: Option<StringViewArray>,
     take: &mut dyn FnMut(Piece),
 ) -> Result<(), DeltaError> {
     let add = batch.column_by_name("add").and_then(|column| column.as_struct_opt());
@@ -135,13 +138,13 @@ fn files(object: &str, add: &StructArray, rows: &Arc<Rows>, take: &mut dyn FnMut
 struct Told<'a> {
     add: &'a StructArray,
     sizes: Option<&'a Int64Array>,
-    stats: Option<&'a StringArray>,
+    stats: Option<&'a StringViewArray>,
     vectors: Option<&'a StructArray>,
 }
 
 impl<'a> Told<'a> {
     fn new(add: &'a StructArray, rows: &'a Rows) -> Self {
-        let own = || add.column_by_name("stats").and_then(|stats| stats.as_string_opt::<i32>());
+        let own = || add.column_by_name("stats").and_then(|stats| stats.as_string_view_opt());
         let vectors = add.column_by_name("deletionVector").and_then(|vectors| vectors.as_struct_opt());
         Self {
             add,

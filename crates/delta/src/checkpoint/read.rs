@@ -8,11 +8,11 @@ use crate::action::{
     Sidecar, TextMap, Txn, each_action,
 };
 use arrow_array::{Array, RecordBatch, StructArray};
+use arrow_schema::{DataType, FieldRef, Fields, Schema};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::file::metadata::ParquetMetaData;
-use parquet::schema::types::SchemaDescriptor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(crate) fn read(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Action)) ->
     }
     // The Parquet reader asserts where a damaged footer contradicts itself. The state that a panic leaves half filled is
     // thrown away by every caller, as after any other error.
-    let each = || each_batch(object, bytes, Columns::All, &mut |batch| read_batch(object, batch, true, take));
+    let each = || open(object, bytes)?.each_batch(Columns::All, &mut |batch| read_batch(object, batch, true, take));
     catch_unwind(AssertUnwindSafe(each)).unwrap_or_else(|_| Err(contradicting(object)))
 }
 
@@ -46,43 +46,65 @@ pub(super) fn contradicting(object: &str) -> DeltaError {
     DeltaError::damaged(object, "its Parquet data contradict themselves")
 }
 
-fn open(object: &str, bytes: &Bytes) -> Result<ParquetRecordBatchReaderBuilder<Bytes>, DeltaError> {
+/// A Parquet object with its footer read.
+pub(super) struct Opened<'a> {
+    object: &'a str,
+    bytes: &'a Bytes,
+    footer: ArrowReaderMetadata,
+}
+
+pub(super) fn open<'a>(object: &'a str, bytes: &'a Bytes) -> Result<Opened<'a>, DeltaError> {
     let damaged = |error: &dyn std::fmt::Display| DeltaError::damaged(object, error.to_string());
     // The embedded Arrow schema is another writer's choice of types; the Parquet types are enough.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes.clone(), options)
-        .map_err(|error| damaged(&error))?;
-    if !has_sound_ranges(builder.metadata(), bytes.len()) {
+    let plain = ArrowReaderMetadata::load(bytes, options).map_err(|error| damaged(&error))?;
+    if !has_sound_ranges(plain.metadata(), bytes.len()) {
         return Err(damaged(&"its footer names bytes that the file does not have"));
     }
-    Ok(builder)
+    let viewed = ArrowReaderOptions::new().with_schema(Arc::new(viewed(plain.schema())));
+    let footer = ArrowReaderMetadata::try_new(Arc::clone(plain.metadata()), viewed).unwrap_or(plain);
+    Ok(Opened { object, bytes, footer })
 }
 
-/// Whether the statistics stand in an object as text.
-pub(super) fn has_stats_text(object: &str, bytes: &Bytes) -> Result<bool, DeltaError> {
-    let builder = open(object, bytes)?;
-    Ok(builder.parquet_schema().columns().iter().any(|leaf| is_stats_text(leaf.path().parts())))
+/// The schema with paths and statistics as views into the pages, so that the most of a checkpoint is not copied.
+fn viewed(schema: &Schema) -> Schema {
+    let leaf = |field: &FieldRef| match (field.name().as_str(), field.data_type()) {
+        ("path" | "stats", DataType::Utf8) => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+        _ => Arc::clone(field),
+    };
+    let group = |field: &FieldRef| match (field.name().as_str(), field.data_type()) {
+        ("add", DataType::Struct(inner)) => {
+            let inner = DataType::Struct(inner.iter().map(leaf).collect());
+            Arc::new(field.as_ref().clone().with_data_type(inner))
+        }
+        _ => Arc::clone(field),
+    };
+    Schema::new(schema.fields().iter().map(group).collect::<Fields>())
 }
 
-fn is_stats_text(path: &[String]) -> bool {
-    matches!(path, [add, stats] if add == "add" && stats == "stats")
-}
-
-/// Decodes some of the columns, batch by batch.
-pub(super) fn each_batch(
-    object: &str,
-    bytes: &Bytes,
-    columns: Columns,
-    take: &mut dyn FnMut(&RecordBatch) -> Result<(), DeltaError>,
-) -> Result<(), DeltaError> {
-    let damaged = |error: &dyn std::fmt::Display| DeltaError::damaged(object, error.to_string());
-    let builder = open(object, bytes)?;
-    let mask = needed_columns(builder.parquet_schema(), columns);
-    let reader = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build().map_err(|error| damaged(&error))?;
-    for batch in reader {
-        take(&batch.map_err(|error| damaged(&error))?)?;
+impl Opened<'_> {
+    /// Whether the statistics stand in it as text.
+    pub(super) fn has_stats_text(&self) -> bool {
+        let Ok(add) = self.footer.schema().field_with_name("add") else { return false };
+        let DataType::Struct(fields) = add.data_type() else { return false };
+        fields.iter().any(|field| field.name() == "stats" && *field.data_type() == DataType::Utf8View)
     }
-    Ok(())
+
+    /// Decodes some of the columns, batch by batch.
+    pub(super) fn each_batch(
+        &self,
+        columns: Columns,
+        take: &mut dyn FnMut(&RecordBatch) -> Result<(), DeltaError>,
+    ) -> Result<(), DeltaError> {
+        let damaged = |error: &dyn std::fmt::Display| DeltaError::damaged(self.object, error.to_string());
+        let mask = needed_columns(self.footer.metadata(), columns);
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.footer.clone());
+        let reader = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
+        for batch in reader.map_err(|error| damaged(&error))? {
+            take(&batch.map_err(|error| damaged(&error))?)?;
+        }
+        Ok(())
+    }
 }
 
 /// Whether every column chunk lies inside the file. The reader takes that for granted.
@@ -96,8 +118,10 @@ fn has_sound_ranges(metadata: &ParquetMetaData, length: usize) -> bool {
     })
 }
 
-/// Everything but parsed partition values; of parsed statistics only the row count where the text stands beside them.
-fn needed_columns(schema: &SchemaDescriptor, columns: Columns) -> ProjectionMask {
+/// Everything but parsed partition values and what is null in every row; of parsed statistics only the row count where the text
+/// stands beside them.
+fn needed_columns(metadata: &ParquetMetaData, columns: Columns) -> ProjectionMask {
+    let schema = metadata.file_metadata().schema_descr();
     let parts: Vec<Vec<&str>> =
         schema.columns().iter().map(|leaf| leaf.path().parts().iter().map(String::as_str).collect()).collect();
     let has_stats_text = parts.iter().any(|path| matches!(path.as_slice(), ["add", "stats"]));
@@ -115,7 +139,22 @@ fn needed_columns(schema: &SchemaDescriptor, columns: Columns) -> ProjectionMask
         Columns::WithoutStats => needed(path) && !matches!(path, ["add", "stats"]),
         Columns::Stats => matches!(path, ["add", "stats"]),
     };
-    ProjectionMask::leaves(schema, (0..parts.len()).filter(|leaf| parts.get(*leaf).is_some_and(|path| wanted(path))))
+    let leaves = parts.iter().enumerate().filter(|(_, path)| wanted(path));
+    let leaves =
+        leaves.filter(|(leaf, path)| matches!(path[..], ["add", "path" | "stats"]) || !is_null(metadata, *leaf));
+    ProjectionMask::leaves(schema, leaves.map(|(leaf, _)| leaf).collect::<Vec<_>>())
+}
+
+/// Whether the footer says that a column is null in every row. It reads as one that is not there. (Of what stands in a map or a
+/// list, a count of nulls does not tell an empty one.)
+fn is_null(metadata: &ParquetMetaData, leaf: usize) -> bool {
+    let plain =
+        metadata.file_metadata().schema_descr().columns().get(leaf).is_some_and(|leaf| leaf.max_rep_level() == 0);
+    plain
+        && metadata.row_groups().iter().all(|group| {
+            let nulls = group.columns().get(leaf).and_then(|column| column.statistics()?.null_count_opt());
+            nulls.is_some_and(|nulls| u64::try_from(group.num_rows()).is_ok_and(|rows| rows == nulls))
+        })
 }
 
 /// Makes actions of a batch; of files that come only where `adds` says so.

@@ -4,7 +4,7 @@ use super::columns::Group;
 use super::read;
 use crate::action::{Action, Add};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, StringArray, StructArray};
+use arrow_array::{Array, ArrayRef, StringViewArray, StructArray};
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use std::sync::Arc;
 pub(crate) struct Rows {
     /// The column, perhaps without the statistics' text.
     main: ArrayRef,
-    paths: StringArray,
+    paths: StringViewArray,
     /// The statistics' text, where it was decoded apart.
-    stats: Option<StringArray>,
+    stats: Option<StringViewArray>,
 }
 
 impl Rows {
     /// The rows of a decoded column; `None` where the paths are not plain text.
-    pub(crate) fn new(main: &StructArray, stats: Option<StringArray>) -> Option<Self> {
+    pub(crate) fn new(main: &StructArray, stats: Option<StringViewArray>) -> Option<Self> {
         let mut main = main.clone();
         main.shrink_to_fit();
-        let paths = main.column_by_name("path")?.as_string_opt::<i32>()?.clone();
+        let paths = main.column_by_name("path")?.as_string_view_opt()?.clone();
         let stats = stats.map(|mut stats| {
             stats.shrink_to_fit();
             stats
@@ -36,12 +36,12 @@ impl Rows {
         if row < self.paths.len() { self.paths.value(row) } else { "" }
     }
 
-    pub(super) const fn paths(&self) -> &StringArray {
+    pub(super) const fn paths(&self) -> &StringViewArray {
         &self.paths
     }
 
     /// The statistics' text, where it was decoded apart.
-    pub(super) const fn stats(&self) -> Option<&StringArray> {
+    pub(super) const fn stats(&self) -> Option<&StringViewArray> {
         self.stats.as_ref()
     }
 

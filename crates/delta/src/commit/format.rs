@@ -184,6 +184,7 @@ impl Format for DeltaFormat {
     }
 
     fn rebase(&self, pending: &mut Pending, landed: &Landed, fetched: &Fetched) -> Result<Rebased, FormatError> {
+        pending.checked = false;
         let needs = match self.policy {
             JudgedBy::Files(_) => vectors::follow(pending, landed, fetched)?,
             JudgedBy::Rows(table) => precise::follow(table, pending, landed, fetched, self.looker)?,
@@ -212,7 +213,8 @@ impl Format for DeltaFormat {
             vectors::apply(pending)?;
         }
         // What landed may have brought a protocol or properties under which ours cannot be written.
-        pending.check()?;
+        pending.checked = false;
+        pending.check_once()?;
         Ok(Finished::Ready)
     }
 }

@@ -157,6 +157,8 @@ pub struct Pending {
     pub(super) merging: Merging,
     /// The rows of ours and where they stand by now, for policies that judge rows.
     pub(super) rows: Rows,
+    /// Whether ours was checked as it stands; a rebase takes that back.
+    pub(super) checked: bool,
 }
 
 impl Pending {
@@ -166,7 +168,7 @@ impl Pending {
     /// The transaction cannot be written on this table: see [`Pending::check`].
     pub fn on(core: &Core, transaction: Transaction) -> Result<Self, DeltaError> {
         let facts = facts::ours(Some(core), &transaction);
-        let pending = Self {
+        let mut pending = Self {
             transaction,
             read_version: Some(core.version),
             core: Some(core.clone()),
@@ -177,8 +179,9 @@ impl Pending {
             row_ids: RowIds { mark: core.row_id_high_water_mark(), rebased: false },
             merging: Merging::default(),
             rows: Rows::default(),
+            checked: false,
         };
-        pending.check()?;
+        pending.check_once()?;
         Ok(pending)
     }
 
@@ -188,7 +191,7 @@ impl Pending {
     /// The transaction lacks its protocol or metadata, or cannot be written: see [`Pending::check`].
     pub fn create(transaction: Transaction) -> Result<Self, DeltaError> {
         let facts = facts::ours(None, &transaction);
-        let pending = Self {
+        let mut pending = Self {
             transaction,
             read_version: None,
             core: None,
@@ -199,8 +202,9 @@ impl Pending {
             row_ids: RowIds::default(),
             merging: Merging::default(),
             rows: Rows::default(),
+            checked: false,
         };
-        pending.check()?;
+        pending.check_once()?;
         Ok(pending)
     }
 
@@ -218,6 +222,15 @@ impl Pending {
     /// [`DeltaError::Unsupported`] by feature name, or [`DeltaError::Invalid`] with what is wrong.
     pub fn check(&self) -> Result<(), DeltaError> {
         validate::check(self)
+    }
+
+    /// As [`Pending::check`], unless ours was found sound as it stands.
+    pub(super) fn check_once(&mut self) -> Result<(), DeltaError> {
+        if !self.checked {
+            self.check()?;
+            self.checked = true;
+        }
+        Ok(())
     }
 
     /// What the caller described.

@@ -4,16 +4,16 @@ use super::pending::Pending;
 use super::policy::JudgedBy;
 use super::row_tracking;
 use crate::DeltaError;
-use crate::action::{Action, CommitInfo, Metadata, write_action};
+use crate::action::{Action, Metadata, write_action, write_tagged};
 use bytes::Bytes;
 use lakebed_conflict::delta::IsolationLevel;
 use lakebed_naming::Version;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// What stands in `commitInfo.engineInfo`.
 pub(super) const ENGINE: &str = concat!("lakebed/", env!("CARGO_PKG_VERSION"));
-/// Under this key stands what only we write: the policy that judged, and how many entries were offered until this one.
-const OWN_NOTES: &str = "lakebed";
 /// Since which version commits carry their own timestamps, where they did not always.
 pub(super) const ENABLEMENT_VERSION: &str = "delta.inCommitTimestampEnablementVersion";
 /// The timestamp of that version.
@@ -21,7 +21,7 @@ pub(super) const ENABLEMENT_TIMESTAMP: &str = "delta.inCommitTimestampEnablement
 
 /// The log entry of ours as version `at`.
 pub(super) fn render(pending: &mut Pending, policy: JudgedBy, at: Version, now_ms: u64) -> Result<Bytes, DeltaError> {
-    pending.check()?;
+    pending.check_once()?;
     let alone = policy.judge_alone(&pending.facts);
     if !alone.verdict.accepts() {
         let (sentence, advice) =
@@ -33,7 +33,7 @@ pub(super) fn render(pending: &mut Pending, policy: JudgedBy, at: Version, now_m
     let stamp = timestamp(pending, now_ms);
     let info = commit_info(pending, policy, now_ms, stamp)?;
     let mut out = Vec::new();
-    write_action(&Action::CommitInfo(info), &mut out)?;
+    write_tagged("commitInfo", &info, &mut out)?;
     for action in persisted(pending, at, stamp) {
         write_action(&action, &mut out)?;
     }
@@ -87,8 +87,46 @@ pub(super) fn persisted(pending: &Pending, at: Version, stamp: Option<i64>) -> V
     ordered
 }
 
-/// In the order of Spark's fields.
-fn commit_info(pending: &Pending, policy: JudgedBy, now_ms: i64, stamp: Option<i64>) -> Result<CommitInfo, DeltaError> {
+/// A `commitInfo`, in the order of Spark's fields.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Info<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_commit_timestamp: Option<i64>,
+    timestamp: i64,
+    operation: &'a str,
+    operation_parameters: Cow<'a, Map<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_version: Option<u64>,
+    isolation_level: &'a str,
+    is_blind_append: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation_metrics: Option<Map<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_metadata: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tags: Option<Map<String, Value>>,
+    engine_info: &'a str,
+    txn_id: &'a str,
+    lakebed: OwnNotes,
+}
+
+/// What only we write: the policy that judged, and how many entries were offered until this one.
+#[derive(Serialize)]
+struct OwnNotes {
+    policy: String,
+    attempts: u32,
+    /// Written only where there were any.
+    #[serde(skip_serializing_if = "is_none_lost")]
+    lost_plannings: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over the field by reference")]
+const fn is_none_lost(plannings: &u32) -> bool {
+    *plannings == 0
+}
+
+fn commit_info(pending: &Pending, policy: JudgedBy, now_ms: i64, stamp: Option<i64>) -> Result<Info<'_>, DeltaError> {
     let transaction = &pending.transaction;
     let level = if transaction.large {
         // A bulk commit meets nobody, whatever the table's level.
@@ -98,49 +136,38 @@ fn commit_info(pending: &Pending, policy: JudgedBy, now_ms: i64, stamp: Option<i
             .level(&pending.facts)
             .map_err(|error| DeltaError::invalid(error.to_string(), "unset the property or set it to Serializable"))?
     };
-    let mut info = Map::new();
-    if let Some(stamp) = stamp {
-        info.insert("inCommitTimestamp".into(), stamp.into());
-    }
-    info.insert("timestamp".into(), now_ms.into());
-    info.insert("operation".into(), transaction.operation.clone().into());
-    info.insert("operationParameters".into(), Value::Object(parameters(pending)));
-    if let Some(read) = pending.read_version {
-        info.insert("readVersion".into(), read.get().into());
-    }
-    info.insert("isolationLevel".into(), level.name().into());
-    info.insert("isBlindAppend".into(), (!transaction.large && pending.facts.derived_blind()).into());
-    if !transaction.metrics.is_empty() || transaction.large {
-        info.insert("operationMetrics".into(), Value::Object(text_object(&transaction.metrics)));
-    }
-    if let Some(text) = &transaction.user_metadata {
-        info.insert("userMetadata".into(), text.clone().into());
-    }
-    if !transaction.tags.is_empty() {
-        info.insert("tags".into(), Value::Object(text_object(&transaction.tags)));
-    }
-    info.insert("engineInfo".into(), ENGINE.into());
-    info.insert("txnId".into(), transaction.id.as_str().into());
-    let mut notes = json!({"policy": policy.label(&pending.facts), "attempts": pending.attempts.saturating_add(transaction.lost_plannings)});
-    if transaction.lost_plannings > 0
-        && let Some(notes) = notes.as_object_mut()
-    {
-        notes.insert("lost_plannings".into(), transaction.lost_plannings.into());
-    }
-    info.insert(OWN_NOTES.into(), notes);
-    Ok(CommitInfo(info))
+    let measured = !transaction.metrics.is_empty() || transaction.large;
+    Ok(Info {
+        in_commit_timestamp: stamp,
+        timestamp: now_ms,
+        operation: &transaction.operation,
+        operation_parameters: parameters(pending),
+        read_version: pending.read_version.map(Version::get),
+        isolation_level: level.name(),
+        is_blind_append: !transaction.large && pending.facts.derived_blind(),
+        operation_metrics: measured.then(|| text_object(&transaction.metrics)),
+        user_metadata: transaction.user_metadata.as_deref(),
+        tags: (!transaction.tags.is_empty()).then(|| text_object(&transaction.tags)),
+        engine_info: ENGINE,
+        txn_id: transaction.id.as_str(),
+        lakebed: OwnNotes {
+            policy: policy.label(&pending.facts),
+            attempts: pending.attempts.saturating_add(transaction.lost_plannings),
+            lost_plannings: transaction.lost_plannings,
+        },
+    })
 }
 
 /// The operation's parameters. A replaced table that keeps its metadata says which properties that has.
-fn parameters(pending: &Pending) -> Map<String, Value> {
+fn parameters(pending: &Pending) -> Cow<'_, Map<String, Value>> {
     const PROPERTIES: &str = "properties";
-    let mut parameters = pending.transaction.parameters.clone();
+    let mut parameters = Cow::Borrowed(&pending.transaction.parameters);
     if let (true, None, Some(core)) =
         (replaces_table(&pending.transaction.operation), pending.transaction.metadata(), &pending.core)
         && parameters.contains_key(PROPERTIES)
         && let Ok(text) = serde_json::to_string(&core.metadata.configuration)
     {
-        parameters.insert(PROPERTIES.into(), text.into());
+        parameters.to_mut().insert(PROPERTIES.into(), text.into());
     }
     parameters
 }

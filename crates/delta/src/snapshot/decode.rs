@@ -2,7 +2,7 @@
 
 use super::entry::Entry;
 use crate::DeltaError;
-use crate::action::{InfoUse, lean_add, take_line};
+use crate::action::{InfoUse, LeanInfo, lean_add, take_line};
 use crate::checkpoint::Piece;
 use bytes::Bytes;
 use lakebed_commit::ObjectName;
@@ -20,16 +20,27 @@ pub(super) struct Commit<'a> {
 /// What one commit says.
 pub(super) fn commit_pieces(object: &str, bytes: &Bytes, info: InfoUse) -> Result<Vec<Piece>, DeltaError> {
     let mut pieces = Vec::new();
-    for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+    for (at, line) in lines(bytes).enumerate() {
         let line = line.trim_ascii();
         if let Some(lean) = lean_add(line) {
             let line = bytes.slice_ref(line);
             pieces.push(Piece::File(Entry::line(line, lean.path, lean.size, lean.num_records)));
+        } else if let (true, Some(lean)) = (info == InfoUse::Keep, LeanInfo::read(bytes.slice_ref(line))) {
+            pieces.push(Piece::Info(Box::new(lean)));
         } else {
             take_line(object, at, line, info, &mut |action| pieces.push(Piece::from(action)))?;
         }
     }
     Ok(pieces)
+}
+
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let ends = memchr::memchr_iter(b'\n', bytes).chain(std::iter::once(bytes.len()));
+    ends.scan(0, |start, end| {
+        let line = bytes.get(*start..end);
+        *start = end + 1;
+        line
+    })
 }
 
 /// What several commits say, each on its own, in their order.

@@ -3,14 +3,37 @@
 use crate::action::{Action, Add, Remove, parse_actions};
 use crate::checkpoint::Rows;
 use bytes::Bytes;
+use foldhash::fast::RandomState;
+use std::hash::BuildHasher;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
+
+/// One for the process, so that hashes taken on one thread serve on all.
+static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+
+/// The hash of what tells files apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeyHash(u32);
+
+impl KeyHash {
+    pub(crate) fn of(key: &str) -> Self {
+        let hash = HASHER.hash_one(key);
+        #[expect(clippy::cast_possible_truncation, reason = "both halves go in")]
+        Self((hash ^ (hash >> 32)) as u32)
+    }
+
+    /// As a hash table wants it: different in its high and in its low bits.
+    pub(crate) const fn spread(self) -> u64 {
+        (self.0 as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+}
 
 /// The newest word about a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     /// What tells files apart, where it is not the path as it stands in the log.
     key: Option<Arc<str>>,
+    hash: KeyHash,
     word: Word,
 }
 
@@ -56,36 +79,42 @@ impl Entry {
         let key = add.key();
         let key = (!Arc::ptr_eq(&key, &add.path)).then_some(key);
         let made = OnceLock::from(Arc::new(add));
-        Self { key, word: Word::Live(Live { facts, source: Source::Action, made }) }
+        Self::new(key, Word::Live(Live { facts, source: Source::Action, made }))
     }
 
     /// A file that goes.
     pub(crate) fn gone(remove: Remove) -> Self {
         let key = remove.key();
         let key = (!Arc::ptr_eq(&key, &remove.path)).then_some(key);
-        Self { key, word: Word::Gone(Arc::new(remove)) }
+        Self::new(key, Word::Gone(Arc::new(remove)))
     }
 
     /// A file that comes, in a line that the lean reader took: it has no deletion vector.
     pub(crate) fn line(line: Bytes, path: Range<u32>, size: i64, num_records: Option<u64>) -> Self {
         let facts = Facts { size, num_records, deleted_rows: 0 };
         let live = Live { facts, source: Source::Line { line, path }, made: OnceLock::new() };
-        Self { key: crate::action::other_key(live.path(), None), word: Word::Live(live) }
+        Self::new(crate::action::other_key(live.path(), None), Word::Live(live))
     }
 
     /// A file in a row of a checkpoint; `key` where it is not the row's path.
     pub(crate) fn row(rows: &Arc<Rows>, row: u32, facts: Facts, key: Option<Arc<str>>) -> Self {
         let source = Source::Row { rows: Arc::clone(rows), row };
-        Self { key, word: Word::Live(Live { facts, source, made: OnceLock::new() }) }
+        Self::new(key, Word::Live(Live { facts, source, made: OnceLock::new() }))
+    }
+
+    fn new(key: Option<Arc<str>>, word: Word) -> Self {
+        let hash = KeyHash::of(key_of(key.as_deref(), &word));
+        Self { key, hash, word }
+    }
+
+    /// The hash of [`Entry::key`].
+    pub(crate) const fn hash(&self) -> KeyHash {
+        self.hash
     }
 
     /// What tells files apart: the decoded path and the id of the deletion vector.
     pub(crate) fn key(&self) -> &str {
-        match (&self.key, &self.word) {
-            (Some(key), _) => key,
-            (None, Word::Live(live)) => live.path(),
-            (None, Word::Gone(remove)) => &remove.path,
-        }
+        key_of(self.key.as_deref(), &self.word)
     }
 
     /// The live file; `None` where it went.
@@ -137,6 +166,14 @@ impl Live {
             }
             Source::Row { rows, row } => rows.path(*row),
         }
+    }
+}
+
+fn key_of<'a>(key: Option<&'a str>, word: &'a Word) -> &'a str {
+    match (key, word) {
+        (Some(key), _) => key,
+        (None, Word::Live(live)) => live.path(),
+        (None, Word::Gone(remove)) => &remove.path,
     }
 }
 

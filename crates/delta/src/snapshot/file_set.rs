@@ -1,44 +1,60 @@
 //! The files of a table at one version, sharing memory with the versions before it.
 
-use super::entry::{Entry, Live};
+use super::entry::{Entry, KeyHash, Live};
 use crate::action::{Add, Remove};
 use hashbrown::HashTable;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 /// Some files, each once, in the order in which they were first seen.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layer {
     entries: Vec<Entry>,
-    /// Where in `entries` a file stands, by its key.
-    places: HashTable<u32>,
-    hasher: RandomState,
+    /// Where in `entries` a file stands, by the hash of its key.
+    places: HashTable<Place>,
+}
+
+/// A place in the entries of a layer, with the hash of the key that stands there: growing and looking past others read no entry.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    hash: KeyHash,
+    at: u32,
 }
 
 impl Layer {
+    /// Makes room for so many more files.
+    pub(super) fn reserve(&mut self, more: usize) {
+        self.entries.reserve(more);
+        self.places.reserve(more, |place| place.hash.spread());
+    }
+
     /// Takes the newer word about a file.
     pub(super) fn set(&mut self, entry: Entry) {
-        let hash = self.hasher.hash_one(entry.key());
-        let Self { entries, places, hasher } = self;
-        let of = |place: &u32| entries.get(*place as usize).map_or("", Entry::key);
-        if let Some(place) = places.find(hash, |place| of(place) == entry.key()) {
-            let place = *place as usize;
-            if let Some(slot) = entries.get_mut(place) {
+        let hash = entry.hash();
+        if let Some(at) = self.find(hash, || entry.key()) {
+            if let Some(slot) = self.entries.get_mut(at) {
                 *slot = entry;
             }
             return;
         }
         // So many files no memory holds.
-        let Ok(place) = u32::try_from(entries.len()) else { return };
-        places.insert_unique(hash, place, |place| hasher.hash_one(of(place)));
-        entries.push(entry);
+        let Ok(at) = u32::try_from(self.entries.len()) else { return };
+        self.places.insert_unique(hash.spread(), Place { hash, at }, |place| place.hash.spread());
+        self.entries.push(entry);
     }
 
-    fn get(&self, key: &str) -> Option<&Entry> {
-        let hash = self.hasher.hash_one(key);
-        let of = |place: &u32| self.entries.get(*place as usize);
-        let place = self.places.find(hash, |place| of(place).is_some_and(|entry| entry.key() == key))?;
-        of(place)
+    fn find<'k>(&self, hash: KeyHash, key: impl Fn() -> &'k str) -> Option<usize> {
+        let is = |place: &Place| {
+            place.hash == hash && self.entries.get(place.at as usize).is_some_and(|entry| entry.key() == key())
+        };
+        self.places.find(hash.spread(), is).map(|place| place.at as usize)
+    }
+
+    fn get<'k>(&self, hash: KeyHash, key: impl Fn() -> &'k str) -> Option<&Entry> {
+        self.entries.get(self.find(hash, key)?)
+    }
+
+    fn knows(&self, entry: &Entry) -> bool {
+        self.find(entry.hash(), || entry.key()).is_some()
     }
 }
 
@@ -58,7 +74,7 @@ impl FileSet {
     pub(super) fn with(&self, layer: Layer) -> Self {
         let (mut num_files, mut size_bytes) = (self.num_files, self.size_bytes);
         for entry in &layer.entries {
-            if let Some(live) = self.get(entry.key()).and_then(Entry::as_live) {
+            if let Some(live) = self.get(entry.hash(), || entry.key()).and_then(Entry::as_live) {
                 num_files = num_files.saturating_sub(1);
                 size_bytes = size_bytes.saturating_sub(size_of(live));
             }
@@ -82,19 +98,19 @@ impl FileSet {
         Self { layers, num_files, size_bytes }
     }
 
-    fn get(&self, key: &str) -> Option<&Entry> {
-        self.layers.iter().rev().find_map(|layer| layer.get(key))
+    fn get<'k>(&self, hash: KeyHash, key: impl Fn() -> &'k str) -> Option<&Entry> {
+        self.layers.iter().rev().find_map(|layer| layer.get(hash, &key))
     }
 
     /// The live file of this key.
     pub(super) fn live(&self, key: &str) -> Option<&Arc<Add>> {
-        self.get(key)?.as_live().map(Live::add)
+        self.get(KeyHash::of(key), || key)?.as_live().map(Live::add)
     }
 
     fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.layers.iter().enumerate().flat_map(move |(depth, layer)| {
             let newer = self.layers.get(depth + 1..).unwrap_or(&[]);
-            layer.entries.iter().filter(move |entry| newer.iter().all(|layer| layer.get(entry.key()).is_none()))
+            layer.entries.iter().filter(move |entry| !newer.iter().any(|layer| layer.knows(entry)))
         })
     }
 

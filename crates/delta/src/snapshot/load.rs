@@ -258,9 +258,11 @@ impl Load {
     fn replay_checkpoint(&self, names: &[ObjectName], replay: &mut Replay) -> Result<Vec<ObjectName>, DeltaError> {
         let mut sidecars = Vec::new();
         for name in names {
-            checkpoint::read_pieces(name.as_str(), self.bytes(name)?, &mut |piece| match piece {
-                Piece::Other(Action::Sidecar(Sidecar { path, .. })) => sidecars.push(checkpoint::sidecar_name(&path)),
-                other @ (Piece::File(_) | Piece::Other(_)) => replay.apply(other),
+            checkpoint::read_pieces(name.as_str(), self.bytes(name)?, &mut |piece| match &piece {
+                Piece::Other(action) if let Action::Sidecar(Sidecar { path, .. }) = &**action => {
+                    sidecars.push(checkpoint::sidecar_name(path));
+                }
+                Piece::File(_) | Piece::Info(_) | Piece::Other(_) => replay.apply(piece),
             })?;
         }
         let missing: Vec<ObjectName> = sidecars.iter().filter(|name| !self.fed.contains_key(*name)).cloned().collect();
@@ -306,7 +308,9 @@ impl Load {
             let info = if *version == last { InfoUse::Keep } else { InfoUse::Skip };
             read.push(Commit { name, bytes: self.bytes(name)?, info });
         }
-        all_pieces(&read)?.into_iter().flatten().for_each(|piece| replay.apply(piece));
+        let pieces = all_pieces(&read)?;
+        replay.reserve(pieces.iter().map(Vec::len).sum());
+        pieces.into_iter().flatten().for_each(|piece| replay.apply(piece));
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use super::entry::Entry;
 use super::file_set::{FileSet, Layer};
 use super::state::{Core, Snapshot};
 use crate::DeltaError;
-use crate::action::{Action, CommitInfo, DomainMetadata, Metadata, Protocol, Txn};
+use crate::action::{Action, DomainMetadata, LeanInfo, Metadata, Protocol, Txn};
 use crate::checkpoint::Piece;
 use lakebed_naming::Version;
 use std::collections::BTreeMap;
@@ -18,14 +18,24 @@ pub(super) struct Replay {
     txns: BTreeMap<Arc<str>, Txn>,
     domains: BTreeMap<Arc<str>, DomainMetadata>,
     layer: Layer,
-    info: Option<CommitInfo>,
+    info: Option<LeanInfo>,
 }
 
 impl Replay {
+    /// Makes room for so many more files.
+    pub(super) fn reserve(&mut self, files: usize) {
+        self.layer.reserve(files);
+    }
+
     pub(super) fn apply(&mut self, piece: Piece) {
         let action = match piece {
             Piece::File(entry) => return self.layer.set(entry),
-            Piece::Other(action) => action,
+            // With two of them in one commit, the first counts.
+            Piece::Info(info) => {
+                self.info.get_or_insert(*info);
+                return;
+            }
+            Piece::Other(action) => *action,
         };
         match action {
             Action::Add(add) => self.layer.set(Entry::live(add)),
@@ -38,8 +48,9 @@ impl Replay {
             Action::Domain(domain) => {
                 self.domains.insert(Arc::from(domain.domain.as_str()), domain);
             }
-            // With two of them in one commit, the first counts.
-            Action::CommitInfo(info) => self.info = Some(self.info.take().unwrap_or(info)),
+            Action::CommitInfo(info) => {
+                self.info.get_or_insert_with(|| info.into());
+            }
             Action::Cdc(_) | Action::CheckpointMetadata(_) | Action::Sidecar(_) => {}
         }
     }
@@ -80,7 +91,7 @@ impl Replay {
             domains.extend(self.domains);
             domains.retain(|_, domain| !domain.removed);
         }
-        core.set_timestamp(self.info.as_ref());
+        core.set_times(self.info.as_ref());
         Ok(Snapshot::new(core, base.file_set().with(self.layer), self.info))
     }
 }

@@ -5,7 +5,7 @@ use super::entry::Facts;
 use super::file_set::FileSet;
 use super::replay::Replay;
 use crate::DeltaError;
-use crate::action::{Add, CommitInfo, DomainMetadata, InfoUse, Metadata, Protocol, Remove, TextMap, Txn};
+use crate::action::{Add, CommitInfo, DomainMetadata, InfoUse, LeanInfo, Metadata, Protocol, Remove, TextMap, Txn};
 use crate::commit::{ROW_TRACKING_DOMAIN, metadata_state, row_id_mark};
 use crate::schema::{ColumnMapping, StructType};
 use bytes::Bytes;
@@ -45,7 +45,7 @@ impl Core {
         protocol: Protocol,
         metadata: Metadata,
         (txns, domains): (BTreeMap<Arc<str>, Txn>, BTreeMap<Arc<str>, DomainMetadata>),
-        info: Option<&CommitInfo>,
+        info: Option<&LeanInfo>,
     ) -> Result<Self, DeltaError> {
         let mut core = Self {
             version,
@@ -60,7 +60,7 @@ impl Core {
             metadata_state: Arc::new(MetadataState::default()),
         };
         core.set_metadata(metadata)?;
-        core.set_timestamp(info);
+        core.set_times(info);
         Ok(core)
     }
 
@@ -83,9 +83,18 @@ impl Core {
     }
 
     pub(crate) fn set_timestamp(&mut self, info: Option<&CommitInfo>) {
-        let own = info.and_then(CommitInfo::in_commit_timestamp_ms);
+        self.set_times_of(info.map(|info| (info.in_commit_timestamp_ms(), info.number("timestamp"))));
+    }
+
+    pub(super) fn set_times(&mut self, info: Option<&LeanInfo>) {
+        self.set_times_of(info.map(|info| (info.in_commit_timestamp_ms, info.timestamp_ms)));
+    }
+
+    /// By what provenance says of the version's own timestamp and of its writer's clock.
+    fn set_times_of(&mut self, times: Option<(Option<i64>, Option<i64>)>) {
+        let (own, clock) = times.unwrap_or_default();
         self.in_commit_timestamp_ms = own.filter(|_| self.metadata.in_commit_timestamps());
-        self.committed_ms = self.in_commit_timestamp_ms.or_else(|| info.and_then(|info| info.number("timestamp")));
+        self.committed_ms = self.in_commit_timestamp_ms.or(clock);
     }
 
     /// The partition columns as the conflict rules want them.
@@ -131,11 +140,11 @@ impl Default for Metadata {
 pub struct Snapshot {
     core: Arc<Core>,
     files: FileSet,
-    info: Option<Arc<CommitInfo>>,
+    info: Option<Arc<LeanInfo>>,
 }
 
 impl Snapshot {
-    pub(super) fn new(core: Core, files: FileSet, info: Option<CommitInfo>) -> Self {
+    pub(super) fn new(core: Core, files: FileSet, info: Option<LeanInfo>) -> Self {
         Self { core: Arc::new(core), files, info: info.map(Arc::new) }
     }
 
@@ -278,7 +287,7 @@ impl Snapshot {
     /// Who made this very version; `None` where its commit has no such action or is gone.
     #[must_use]
     pub fn commit_info(&self) -> Option<&CommitInfo> {
-        self.info.as_deref()
+        self.info.as_deref().map(LeanInfo::all)
     }
 
     /// The version's own timestamp in milliseconds since 1970, on tables with in-commit timestamps.

@@ -9,7 +9,6 @@ use indicatif::ProgressBar;
 use lakebed_storage::Store;
 use lakebed_table::{CommitOptions, OpenOptions, Prepared, Report, Snapshot, Table, TableError};
 use lakebed_transaction::Outcome;
-use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -86,14 +85,16 @@ async fn one(table: &mut Table, name: &str, commit: &CommitOptions) -> Result<Re
             let fragment = fictitious(&held.snapshot, &format!("{name}.lance"), 1_000);
             table.append_fragments(vec![fragment], commit).await
         }
-        Snapshot::Delta(_) => {
-            let reads =
-                json!({"reads": {}, "operation": "WRITE", "parameters": {"mode": "Append", "partitionBy": "[]"}});
-            let add = json!({"add": {
-                "path": format!("{name}.parquet"), "partitionValues": {}, "size": 1_000,
-                "modificationTime": clock::now_micros() / 1_000, "dataChange": true, "stats": r#"{"numRecords":1000}"#,
-            }});
-            table.commit_prepared(Prepared::DeltaActions(Bytes::from(format!("{reads}\n{add}\n"))), commit).await
-        }
+        Snapshot::Delta(_) => table.commit_prepared(Prepared::DeltaActions(Bytes::from(append_of(name))), commit).await,
     }
+}
+
+/// A blind append of one file, as a writer that brings its own files gives it. The name needs no escapes.
+fn append_of(name: &str) -> String {
+    const READS: &str = r#"{"reads":{},"operation":"WRITE","parameters":{"mode":"Append","partitionBy":"[]"}}"#;
+    let (modified_ms, stats) = (clock::now_micros() / 1_000, r#""{\"numRecords\":1000}""#);
+    format!(
+        "{READS}\n{{\"add\":{{\"path\":\"{name}.parquet\",\"partitionValues\":{{}},\"size\":1000,\
+         \"modificationTime\":{modified_ms},\"dataChange\":true,\"stats\":{stats}}}}}\n"
+    )
 }
