@@ -133,7 +133,11 @@ impl UnitSet {
 
     fn finds(&self, id: &UnitId) -> bool {
         let number = id.number();
-        let from = self.numbers.partition_point(|known| *known < number);
+        let from = if self.numbers.len() <= SMALL {
+            self.numbers.iter().take_while(|known| **known < number).count()
+        } else {
+            self.numbers.partition_point(|known| *known < number)
+        };
         let alike = self.numbers[from..].iter().take_while(|known| **known == number).count();
         self.ids[from..from + alike].contains(id)
     }

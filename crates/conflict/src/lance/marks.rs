@@ -3,6 +3,7 @@
 use super::LanceFacts;
 use super::checks::keys::key_filter;
 use crate::Marks;
+use lakebed_transaction::UnitSet;
 
 /// One of the two replaces the schema.
 pub(super) const SCHEMA: Marks = Marks::bit(0);
@@ -33,7 +34,8 @@ pub(super) fn of(ours: &LanceFacts, landed: &LanceFacts) -> Marks {
 
 fn fragments_may_meet(ours: &LanceFacts, landed: &LanceFacts) -> bool {
     let (a, b) = (&ours.footprint, &landed.footprint);
-    [&a.updated_units, &a.removed_units]
-        .into_iter()
-        .any(|mine| mine.may_meet(&b.updated_units) || mine.may_meet(&b.removed_units))
+    let meets = |mine: &UnitSet| {
+        mine.may_meet(&b.updated_units) || (!b.removed_units.is_empty() && mine.may_meet(&b.removed_units))
+    };
+    meets(&a.updated_units) || (!a.removed_units.is_empty() && meets(&a.removed_units))
 }

@@ -157,11 +157,11 @@ fn changes(facts: &LanceFacts, unit: &UnitId) -> bool {
 }
 
 fn files_changed(ours: &LanceFacts, landed: &LanceFacts) -> Option<Evidence> {
-    landed.files_written.iter().find_map(|(fragment, files)| {
-        let unit = UnitId::Fragment(*fragment);
-        (changes(ours, &unit) && files_at(&ours.files_read, *fragment) != Some(files))
-            .then(|| Evidence::Units(vec![unit]))
-    })
+    let other = |(fragment, files): &&(u64, FileList)| {
+        changes(ours, &UnitId::Fragment(*fragment)) && files_at(&ours.files_read, *fragment) != Some(files)
+    };
+    let (fragment, _) = landed.files_written.iter().find(other)?;
+    Some(Evidence::Units(vec![UnitId::Fragment(*fragment)]))
 }
 
 fn files_at(lists: &[(u64, FileList)], fragment: u64) -> Option<&FileList> {

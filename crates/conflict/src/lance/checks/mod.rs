@@ -51,9 +51,11 @@ fn in_both<const N: usize>(pairs: [(&UnitSet, &UnitSet); N]) -> Option<Evidence>
         let enough = found.len() + EVIDENCE_UNITS_MAX;
         ours.every_common(landed, |unit| {
             if found.is_empty() {
-                found.reserve_exact(1);
+                // Most meet in one fragment.
+                found = vec![unit.clone()];
+            } else {
+                found.push(unit.clone());
             }
-            found.push(unit.clone());
             found.len() < enough
         });
     }
@@ -67,6 +69,9 @@ fn in_both<const N: usize>(pairs: [(&UnitSet, &UnitSet); N]) -> Option<Evidence>
 /// Fragments that both sides update or remove.
 fn shared_fragments(ours: &LanceFacts, landed: &LanceFacts) -> Option<Evidence> {
     let (a, b) = (&ours.footprint, &landed.footprint);
+    if a.removed_units.is_empty() && b.removed_units.is_empty() {
+        return in_both([(&a.updated_units, &b.updated_units)]);
+    }
     in_both([
         (&a.updated_units, &b.updated_units),
         (&a.updated_units, &b.removed_units),
