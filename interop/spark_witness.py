@@ -20,21 +20,21 @@ SCHEMA = "id long not null, p string, v long, x double, d date, t timestamp"
 HELD = "id long, p string, s string"
 COLUMNS = ["id", "p", "v", "x", "d", "t"]
 
-# name, properties, partitioned, and what else is done to the table
+# name, properties, partitioned, and what else is done to the table; "more" are two features at once, which only --all runs
 TABLES = [
     ("plain", {}, False, set()),
     ("partitioned", {"delta.checkpoint.writeStatsAsStruct": "true", "delta.checkpoint.writeStatsAsJson": "false"}, True, {"checkpoint"}),
     ("vectors", {"delta.enableDeletionVectors": "true"}, False, set()),
-    ("vectors-partitioned", {"delta.enableDeletionVectors": "true"}, True, set()),
+    ("vectors-partitioned", {"delta.enableDeletionVectors": "true"}, True, {"more"}),
     ("tracking", {"delta.enableRowTracking": "true"}, False, {"ids"}),
-    ("tracking-vectors", {"delta.enableRowTracking": "true", "delta.enableDeletionVectors": "true"}, False, {"ids"}),
+    ("tracking-vectors", {"delta.enableRowTracking": "true", "delta.enableDeletionVectors": "true"}, False, {"ids", "more"}),
     ("stamps", {"delta.enableInCommitTimestamps": "true"}, False, {"stamps"}),
     ("mapped-name", {"delta.columnMapping.mode": "name"}, True, set()),
-    ("mapped-id", {"delta.columnMapping.mode": "id", "delta.enableDeletionVectors": "true"}, False, set()),
+    ("mapped-id", {"delta.columnMapping.mode": "id", "delta.enableDeletionVectors": "true"}, False, {"more"}),
     ("tracking-mapped", {"delta.enableRowTracking": "true", "delta.columnMapping.mode": "id"}, False, {"ids"}),
     ("v2-checkpoints", {"delta.checkpointPolicy": "v2", "delta.checkpoint.writeStatsAsStruct": "true"}, False, {"checkpoint"}),
     ("feed", {"delta.enableChangeDataFeed": "true"}, False, {"feed"}),
-    ("feed-vectors", {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "true"}, True, {"feed"}),
+    ("feed-vectors", {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "true"}, True, {"feed", "more"}),
     ("clustered", {}, False, {"clustered"}),
     ("compacted-log", {"delta.checkpointInterval": "100"}, False, {"compact-log"}),
     ("widened", {"delta.enableTypeWidening": "true"}, False, {"widened"}),
@@ -427,6 +427,7 @@ def main():
     parser.add_argument("--program", required=True, help="the lakebed program")
     parser.add_argument("--jars", required=True, help="the folder with Delta's jars")
     parser.add_argument("--work", required=True, help="an empty folder for the tables")
+    parser.add_argument("--all", action="store_true", help="also the tables with several features at once")
     parser.add_argument("--only", action="append", help="a table of the list, or `overlapping`; may be given several times")
     args = parser.parse_args()
     root = Path(args.work).resolve()
@@ -436,13 +437,13 @@ def main():
     spark = session(args.jars, root)
     steps = tables = 0
     for name, properties, partitioned, extras in TABLES:
-        if args.only is None or name in args.only:
+        if name in args.only if args.only else args.all or "more" not in extras:
             start = time.monotonic()
             world = World(spark, lakebed, root, name, properties, partitioned, extras)
             world.history()
             print(f"{name}: {world.steps} steps, rows equal after each ({time.monotonic() - start:.0f} s)", flush=True)
             steps, tables = steps + world.steps, tables + 1
-    if args.only is None or "overlapping" in args.only:
+    if not args.only or "overlapping" in args.only:
         count = overlapping(spark, lakebed, root)
         print(f"overlapping: {count} statements held or prepared over the other's commit, answered as the rules say", flush=True)
     spark.stop()

@@ -30,7 +30,7 @@ use error::Error;
 use workspace::Workspace;
 
 const USAGE: &str = "usage: cargo xtask build --full | codegen [--check] | full CARGO-COMMAND… | install | \
-                     interop spark [--only TABLE] | kills [--kills N] | python | stores up|down | tidy | test";
+                     interop spark [--all | --only TABLE] | kills [--kills N] | python | stores up|down | tidy | test";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
