@@ -143,9 +143,12 @@ fn the_audit_counts_what_landed_unheard() {
     assert_eq!(agree(&told, &log), Ok(1));
 }
 
+/// What is done to a sound account and a sound log.
+type Damage = fn(&mut Told, &mut Log);
+
 #[test]
 fn the_audit_finds_every_kind_of_damage() {
-    let damages: [(&str, fn(&mut Told, &mut Log)); 7] = [
+    let damages: [(&str, Damage); 7] = [
         ("lost", |_, log| {
             log.at.remove(&2);
             log.live = vec![1, 3];
