@@ -53,7 +53,7 @@ pub(crate) struct CompactArgs {
     /// Join small files and keep every physical row in its order; deletion vectors are carried over.
     #[arg(long, conflicts_with = "major")]
     pub(crate) minor: bool,
-    /// Drop deleted rows, too [default].
+    /// Drop deleted rows, too (the default).
     #[arg(long)]
     pub(crate) major: bool,
     /// Only the partitions that this selects.

@@ -19,7 +19,7 @@ fn everything_that_was_acknowledged_is_there() {
         let kinds: Vec<&str> =
             table["conflicts"].as_array().unwrap().iter().map(|kind| kind["check"].as_str().unwrap()).collect();
         let wanted: &[&str] = match table["format"].as_str().unwrap() {
-            "delta" => &["added-files", "removed-what-was-read", "metadata-changed", "both-change-metadata"],
+            "delta" => &["rows-meet", "metadata-changed", "both-change-metadata"],
             _ => &["same-rows", "fragment-removed", "config-key-clash"],
         };
         assert!(wanted.iter().all(|check| kinds.contains(check)), "{kinds:?}");
