@@ -375,7 +375,7 @@ pub(crate) fn bound(text: &str, held: &DeltaVersion) -> Result<Expr, TableError>
 
 /// A predicate, parsed and fitted to columns.
 pub(crate) fn bound_to(text: &str, columns: &[Column]) -> Result<Expr, TableError> {
-    Ok(lakebed_sql::bind(&lakebed_sql::parse_predicate(text)?, columns)?)
+    Ok(lakebed_sql::bind(&lakebed_sql::parse_expression(text)?, columns)?)
 }
 
 /// The snapshot of a table's first version, from its entry.

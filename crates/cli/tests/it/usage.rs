@@ -155,3 +155,19 @@ fn options_of_the_store_are_not_repeated() {
     let told = lakebed.fails(1, &["show", "s3://bucket/table", "--storage-option", "frob=hunter2"]);
     assert!(told.contains("frob") && !told.contains("hunter2"), "{told}");
 }
+
+/// An apostrophe without its partner is a mistake, whatever Spark prints into its log.
+#[test]
+fn an_unclosed_quote_changes_nothing() {
+    let lakebed = trips();
+    for command in [
+        &["delete", "trips", "--where", "city <> 'town"][..],
+        &["update", "trips", "--set", "id = 1", "--where", "city <> 'city"],
+        &["scan", "trips", "--where", "city <> 'city"],
+        &["scan", "trips", "--where", "city#1 = Lyon"],
+    ] {
+        let run = lakebed.run(command);
+        assert!(run.code != 0 && run.stdout.is_empty(), "{command:?}: {run:?}");
+    }
+    assert_eq!(lakebed.json(&["show", "trips"])["version"], 1);
+}
