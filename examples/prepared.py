@@ -4,6 +4,7 @@ A worker calls `write_file`, which gives the action of a finished file; the driv
 the two only small JSON travels. The table must be on a file system that all of them see under one path.
 """
 
+import argparse
 import json
 import os
 import subprocess
@@ -63,6 +64,32 @@ def statistics(path):
             least[name] = min(one.min for one in bounded)
             most[name] = max(one.max for one in bounded)
     return {"numRecords": footer.num_rows, "minValues": least, "maxValues": most, "nullCount": nulls}
+
+
+def arguments(page, parallel):
+    """The arguments that the examples share; `parallel` names the option that says how many write side by side."""
+    wanted = argparse.ArgumentParser(description=page, formatter_class=argparse.RawDescriptionHelpFormatter)
+    wanted.add_argument("table", help="the folder of the table")
+    wanted.add_argument("--lakebed", default="lakebed", help="the program")
+    wanted.add_argument("--rows", type=int, default=1_000_000)
+    wanted.add_argument(parallel, type=int, default=4)
+    wanted.add_argument("--job", default="measurements")
+    wanted.add_argument("--piece", type=int, default=0, help="which piece of the job's work this is, counted up")
+    return wanted
+
+
+def made(lakebed, table):
+    """The whole path of the example's table, which is made where there is none."""
+    table = os.path.abspath(table)
+    if not os.path.exists(os.path.join(table, "_delta_log")):
+        run(lakebed, "create", table, "--format", "delta", "--schema", COLUMNS)
+    return table
+
+
+def finish(given, table, adds):
+    """Commits what came back, and prints the answer."""
+    answer = commit_once(given.lakebed, table, adds, given.job, given.piece)
+    print(json.dumps({**answer, "files": len(adds), "bytes": sum(add["add"]["size"] for add in adds)}))
 
 
 def committed_before(lakebed, table, application, version):

@@ -7,8 +7,6 @@ the one commit, and a worker that dies is run again by Ray under a new file name
 mid-write, once. `--job` and `--piece` name the work: run twice, it is committed once.
 """
 
-import argparse
-import json
 import os
 import signal
 import sys
@@ -34,19 +32,11 @@ def write(table, first, count, die_once):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("table", help="the folder of the table")
-    arguments.add_argument("--lakebed", default="lakebed", help="the program")
-    arguments.add_argument("--rows", type=int, default=1_000_000)
-    arguments.add_argument("--workers", type=int, default=4)
-    arguments.add_argument("--job", default="measurements")
-    arguments.add_argument("--piece", type=int, default=0, help="which piece of the job's work this is, counted up")
+    arguments = prepared.arguments(__doc__, "--workers")
     arguments.add_argument("--kill-one", metavar="FILE", help="kill the first worker in mid-write unless FILE exists; makes FILE")
     given = arguments.parse_args()
 
-    table = os.path.abspath(given.table)
-    if not os.path.exists(os.path.join(table, "_delta_log")):
-        prepared.run(given.lakebed, "create", table, "--format", "delta", "--schema", prepared.COLUMNS)
+    table = prepared.made(given.lakebed, given.table)
 
     ray.init(
         num_cpus=given.workers,
@@ -67,8 +57,7 @@ def main():
         adds = ray.get(tasks)
     finally:
         ray.shutdown()
-    answer = prepared.commit_once(given.lakebed, table, adds, given.job, given.piece)
-    print(json.dumps({**answer, "files": len(adds), "bytes": sum(add["add"]["size"] for add in adds)}))
+    prepared.finish(given, table, adds)
 
 
 if __name__ == "__main__":

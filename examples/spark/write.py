@@ -6,7 +6,6 @@ Spark needs no Delta library for this: each partition writes one file through py
 partition that is run again writes under a new name, and only what came back is committed.
 """
 
-import argparse
 import itertools
 import json
 import os
@@ -37,19 +36,10 @@ def writer(table, home):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("table", help="the folder of the table")
-    arguments.add_argument("--lakebed", default="lakebed", help="the program")
-    arguments.add_argument("--rows", type=int, default=1_000_000)
-    arguments.add_argument("--partitions", type=int, default=4)
-    arguments.add_argument("--job", default="measurements")
-    arguments.add_argument("--piece", type=int, default=0, help="which piece of the job's work this is, counted up")
+    arguments = prepared.arguments(__doc__, "--partitions")
     given = arguments.parse_args()
 
-    table = os.path.abspath(given.table)
-    if not os.path.exists(os.path.join(table, "_delta_log")):
-        prepared.run(given.lakebed, "create", table, "--format", "delta", "--schema", prepared.COLUMNS)
-
+    table = prepared.made(given.lakebed, given.table)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session = SparkSession.builder.master(f"local[{given.partitions}]").config("spark.ui.enabled", "false").getOrCreate()
     try:
@@ -59,8 +49,7 @@ def main():
         adds = [json.loads(add) for add in rows.mapPartitions(writer(table, os.path.dirname(os.path.abspath(prepared.__file__)))).collect()]
     finally:
         session.stop()
-    answer = prepared.commit_once(given.lakebed, table, adds, given.job, given.piece)
-    print(json.dumps({**answer, "files": len(adds), "bytes": sum(add["add"]["size"] for add in adds)}))
+    prepared.finish(given, table, adds)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,13 @@
 
 use crate::OpsError;
 use crate::names::with_column;
+use crate::netted::{Netting, Unchanged};
 use crate::scan::{deleted_rows, open_rows};
 use crate::view::{Deleted, FileReader, SnapshotView, ViewFile};
 use arrow_array::cast::AsArray;
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
-use lakebed_data::{ParquetRows, ReadOptions, json_row};
+use lakebed_data::{ParquetRows, ReadOptions};
 use lakebed_delta::Snapshot;
 use lakebed_delta::action::{Action, Add, AddCdc, Remove};
 use lakebed_delta::path::identity;
@@ -63,8 +64,7 @@ pub struct Changes {
     store: Arc<dyn Store>,
     parts: VecDeque<Part>,
     open: Option<(ParquetRows, Part)>,
-    /// How many rows of each text are still to be left out, among those that went and those that came.
-    same: Option<[HashMap<String, u64>; 2]>,
+    same: Option<Unchanged>,
     is_netted: bool,
 }
 
@@ -119,7 +119,7 @@ impl Changes {
         while let Some((change, batch)) = self.raw().await? {
             let batch = match &mut self.same {
                 None => batch,
-                Some(same) => without(&batch, &mut same[usize::from(change == Change::Insert)])?,
+                Some(same) => same.leave_out(change, &batch)?,
             };
             if batch.num_rows() > 0 {
                 return Ok(Some((change, batch)));
@@ -129,25 +129,14 @@ impl Changes {
     }
 
     /// How many rows of each text went and came back.
-    async fn unchanged(&self) -> Result<[HashMap<String, u64>; 2], OpsError> {
-        let (mut gone, mut back) = (HashMap::<String, u64>::new(), HashMap::<String, u64>::new());
+    async fn unchanged(&self) -> Result<Unchanged, OpsError> {
         let parts = self.parts.clone();
         let mut look = Self { store: Arc::clone(&self.store), parts, open: None, same: None, is_netted: false };
+        let mut netting = Netting::default();
         while let Some((change, batch)) = look.raw().await? {
-            for row in 0..batch.num_rows() {
-                let text = json_row(&batch, row)?;
-                match change {
-                    Change::Delete => *gone.entry(text).or_default() += 1,
-                    Change::Insert => {
-                        if let Some(left) = gone.get_mut(&text).filter(|left| **left > 0) {
-                            *left -= 1;
-                            *back.entry(text).or_default() += 1;
-                        }
-                    }
-                }
-            }
+            netting.see(change, &batch)?;
         }
-        Ok([back.clone(), back])
+        Ok(netting.unchanged())
     }
 
     /// The next rows of the files, those that came back included.
@@ -220,19 +209,6 @@ fn of_kind(batch: &RecordBatch, change: Change) -> Result<RecordBatch, OpsError>
     let own: Vec<usize> = (0..last).collect();
     let rows = batch.project(&own).map_err(OpsError::rows("a change data file"))?;
     filter_record_batch(&rows, &mask).map_err(OpsError::rows("a change data file"))
-}
-
-/// The rows without as many of each text as are counted.
-pub(crate) fn without(batch: &RecordBatch, counts: &mut HashMap<String, u64>) -> Result<RecordBatch, OpsError> {
-    let mut mask = Vec::with_capacity(batch.num_rows());
-    for row in 0..batch.num_rows() {
-        let left = counts.get_mut(&json_row(batch, row)?).filter(|left| **left > 0);
-        mask.push(left.is_none());
-        if let Some(left) = left {
-            *left -= 1;
-        }
-    }
-    filter_record_batch(batch, &BooleanArray::from(mask)).map_err(OpsError::rows("changed rows"))
 }
 
 fn told_parts(after: &Snapshot, told: &[&AddCdc]) -> Result<Vec<Part>, OpsError> {

@@ -19,6 +19,7 @@ mod layout;
 mod look;
 mod merge;
 mod names;
+mod netted;
 mod plan;
 mod restore;
 mod rows;

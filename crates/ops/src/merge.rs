@@ -78,31 +78,37 @@ pub async fn merge(
     touch(store, files, false, &mut plan, &mut writers, |batch, writers| {
         let rows = source.matches(batch)?;
         found.extend(rows.iter().flatten().copied());
-        let mask: BooleanArray = rows.iter().map(|row| Some(row.is_some())).collect();
-        let none = none_of(batch.num_rows());
-        match spec.matched {
-            Matched::Ignore => Ok(Touched { deleted: none.clone(), updated: none, replacement: None }),
-            Matched::Delete => Ok(Touched { deleted: mask, updated: none, replacement: None }),
-            Matched::Update if mask.true_count() == 0 => {
-                Ok(Touched { deleted: none, updated: mask, replacement: None })
-            }
-            Matched::Update => {
-                let replacement = source.replace(batch, &mask, rows.into_iter().flatten().collect())?;
-                Ok(Touched { deleted: none, updated: mask, replacement: Some(writers.recheck(&replacement)?) })
-            }
-        }
+        touched(spec.matched, rows, |mask, taken| writers.recheck(&source.replace(batch, mask, taken)?))
     })
     .await?;
     if spec.not_matched == NotMatched::Insert {
-        let new: Vec<u64> = (0..source.rows.num_rows() as u64).filter(|row| !found.contains(row)).collect();
-        if !new.is_empty() {
-            let rows =
-                take_record_batch(&source.rows, &UInt64Array::from(new)).map_err(OpsError::rows("the source"))?;
-            plan.rows_inserted += writers.insert(&rows).await?;
+        let new = source.not_in(&found)?;
+        if new.num_rows() > 0 {
+            plan.rows_inserted += writers.insert(&new).await?;
         }
     }
     writers.finish(store, &mut plan).await?;
     Ok(plan)
+}
+
+/// What a merge does to rows of the table, of which some have a row of the source. `replace` makes the rows in the place of those that the
+/// mask tells, from the rows of the source at these places.
+pub(crate) fn touched(
+    matched: Matched,
+    rows: Vec<Option<u64>>,
+    replace: impl FnOnce(&BooleanArray, Vec<u64>) -> Result<RecordBatch, OpsError>,
+) -> Result<Touched, OpsError> {
+    let mask: BooleanArray = rows.iter().map(|row| Some(row.is_some())).collect();
+    let none = none_of(rows.len());
+    match matched {
+        Matched::Ignore => Ok(Touched { deleted: none.clone(), updated: none, replacement: None }),
+        Matched::Delete => Ok(Touched { deleted: mask, updated: none, replacement: None }),
+        Matched::Update if mask.true_count() == 0 => Ok(Touched { deleted: none, updated: mask, replacement: None }),
+        Matched::Update => {
+            let replacement = replace(&mask, rows.into_iter().flatten().collect())?;
+            Ok(Touched { deleted: none, updated: mask, replacement: Some(replacement) })
+        }
+    }
 }
 
 /// The rows of the source, found by their keys.
@@ -114,6 +120,17 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// The rows that are not at these places.
+    pub(crate) fn not_in(&self, found: &HashSet<u64>) -> Result<RecordBatch, OpsError> {
+        let new = (0..self.rows.num_rows() as u64).filter(|row| !found.contains(row));
+        self.at(new.collect())
+    }
+
+    /// The rows at these places.
+    pub(crate) fn at(&self, rows: Vec<u64>) -> Result<RecordBatch, OpsError> {
+        take_record_batch(&self.rows, &UInt64Array::from(rows)).map_err(OpsError::rows("the source"))
+    }
+
     /// The rows of a source for a table of these columns.
     pub(crate) fn read(batches: Batches, known: &[Column], spec: &MergeSpec) -> Result<Self, OpsError> {
         let batches = batches.collect::<Result<Vec<_>, _>>()?;

@@ -19,6 +19,13 @@ pub enum Evolution {
 }
 
 impl Evolution {
+    const fn statement(self) -> &'static str {
+        match self {
+            Self::Merge => "append",
+            Self::Replace => "overwrite",
+        }
+    }
+
     fn of(self, held: &DeltaVersion, columns: &[Column]) -> Result<Option<Evolved>, OpsError> {
         match self {
             Self::Merge => merged_schema(&held.snapshot, columns),
@@ -61,26 +68,11 @@ impl Table {
     /// As [`Table::append`].
     pub async fn append_merging(
         &mut self,
-        mut source: impl FnMut() -> Result<Batches, TableError>,
+        source: impl FnMut() -> Result<Batches, TableError>,
         columns: &[Column],
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
-        let mut plannings = 0;
-        loop {
-            plannings += 1;
-            let held = self.delta_for("append")?;
-            let evolved = Evolution::Merge.of(&held, columns)?;
-            let view = evolved.as_ref().map_or(&*held.snapshot, |evolved| &evolved.snapshot);
-            let writing = Writing::default().with_engine(commit.engine.clone());
-            let mut plan = append(self.store(), view, source()?, &writing).await?;
-            plan.parameters.insert("canMergeSchema".to_owned(), "true".to_owned());
-            plan.lost_plannings = plannings - 1;
-            let mut report = self.commit_evolved(&held, evolved.as_ref(), &plan, commit).await?;
-            self.discard_lost(&mut report, &plan).await;
-            if let Some(report) = self.planned_again(report, plannings, commit).await? {
-                return Ok(report);
-            }
-        }
+        self.write_evolving(Evolution::Merge, source, columns, commit).await
     }
 
     /// Replaces all rows, and in the same commit the columns by `columns`.
@@ -89,19 +81,35 @@ impl Table {
     /// As [`Table::overwrite`].
     pub async fn overwrite_replacing(
         &mut self,
+        source: impl FnMut() -> Result<Batches, TableError>,
+        columns: &[Column],
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        self.write_evolving(Evolution::Replace, source, columns, commit).await
+    }
+
+    async fn write_evolving(
+        &mut self,
+        evolution: Evolution,
         mut source: impl FnMut() -> Result<Batches, TableError>,
         columns: &[Column],
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
+        let writing = Writing::default().with_engine(commit.engine.clone());
         let mut plannings = 0;
         loop {
             plannings += 1;
-            let held = self.delta_for("overwrite")?;
-            let evolved = Evolution::Replace.of(&held, columns)?;
+            let held = self.delta_for(evolution.statement())?;
+            let evolved = evolution.of(&held, columns)?;
             let view = evolved.as_ref().map_or(&*held.snapshot, |evolved| &evolved.snapshot);
-            let writing = Writing::default().with_engine(commit.engine.clone());
-            let mut plan = overwrite(self.store(), view, source()?, &OverwriteScope::Whole, &writing).await?;
-            plan.parameters.insert("canOverwriteSchema".to_owned(), "true".to_owned());
+            let (mut plan, allowed) = match evolution {
+                Evolution::Merge => (append(self.store(), view, source()?, &writing).await?, "canMergeSchema"),
+                Evolution::Replace => {
+                    let plan = overwrite(self.store(), view, source()?, &OverwriteScope::Whole, &writing).await?;
+                    (plan, "canOverwriteSchema")
+                }
+            };
+            plan.parameters.insert(allowed.to_owned(), "true".to_owned());
             plan.lost_plannings = plannings - 1;
             let mut report = self.commit_evolved(&held, evolved.as_ref(), &plan, commit).await?;
             self.discard_lost(&mut report, &plan).await;

@@ -60,36 +60,14 @@ impl Table {
 
 /// The files that a commit brought: those it added and did not take out under another deletion vector.
 fn written(actions: &[Action]) -> BTreeSet<String> {
-    let (mut added, mut removed) = (BTreeSet::new(), BTreeSet::new());
-    for action in actions {
-        match action {
-            Action::Add(add) => drop(added.insert(identity(&add.path).into_owned())),
-            Action::Remove(remove) => drop(removed.insert(identity(&remove.path).into_owned())),
-            Action::Cdc(_)
-            | Action::Metadata(_)
-            | Action::Protocol(_)
-            | Action::Txn(_)
-            | Action::Domain(_)
-            | Action::CommitInfo(_)
-            | Action::CheckpointMetadata(_)
-            | Action::Sidecar(_) => {}
-        }
-    }
-    added.difference(&removed).cloned().collect()
+    let removed: BTreeSet<_> =
+        actions.iter().filter_map(Action::as_remove).map(|remove| identity(&remove.path)).collect();
+    let added = actions.iter().filter_map(Action::as_add).map(|add| identity(&add.path));
+    added.filter(|path| !removed.contains(path)).map(std::borrow::Cow::into_owned).collect()
 }
 
 /// Whether rows came or went.
 pub(crate) fn changes_data(actions: &[Action]) -> bool {
-    actions.iter().any(|action| match action {
-        Action::Add(add) => add.data_change,
-        Action::Remove(remove) => remove.data_change,
-        Action::Cdc(_)
-        | Action::Metadata(_)
-        | Action::Protocol(_)
-        | Action::Txn(_)
-        | Action::Domain(_)
-        | Action::CommitInfo(_)
-        | Action::CheckpointMetadata(_)
-        | Action::Sidecar(_) => false,
-    })
+    actions.iter().filter_map(Action::as_add).any(|add| add.data_change)
+        || actions.iter().filter_map(Action::as_remove).any(|remove| remove.data_change)
 }

@@ -1,11 +1,12 @@
 //! `lakebed verify`, `stats` and `diff`: looks at a table as a whole.
 
+use super::show::protocol;
 use crate::args::Global;
 use crate::args_health::{DiffArgs, StatsArgs, VerifyArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::{commands, output, progress};
-use lakebed_table::{Finding, ProtocolSummary, Snapshot, Summary, Verified};
+use lakebed_table::{Finding, Snapshot, Summary, Verified};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -215,20 +216,6 @@ fn properties(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) ->
         .collect();
     let unset: Vec<&String> = old.keys().filter(|key| !new.contains_key(*key)).collect();
     json!({"set": set, "unset": unset})
-}
-
-fn protocol(protocol: &ProtocolSummary) -> Value {
-    match protocol {
-        ProtocolSummary::Delta { min_reader_version, min_writer_version, reader_features, writer_features } => json!({
-            "min_reader_version": min_reader_version,
-            "min_writer_version": min_writer_version,
-            "reader_features": reader_features,
-            "writer_features": writer_features,
-        }),
-        ProtocolSummary::Lance { reader_flags, writer_flags } => {
-            json!({"reader_flags": reader_flags, "writer_flags": writer_flags})
-        }
-    }
 }
 
 fn text(document: &Value) -> String {

@@ -43,13 +43,9 @@ pub(crate) async fn run(args: ShowArgs, global: &Global) -> Result<Exit, CliErro
     Ok(Exit::Done)
 }
 
-fn document(summary: &Summary) -> Map<String, Value> {
-    let schema: Vec<Value> = summary
-        .schema
-        .iter()
-        .map(|(name, type_text, nullable)| json!({"name": name, "type": stored_type(type_text), "nullable": nullable}))
-        .collect();
-    let protocol = match &summary.protocol {
+/// A protocol as `show` and `diff` tell it.
+pub(super) fn protocol(protocol: &ProtocolSummary) -> Value {
+    match protocol {
         ProtocolSummary::Delta { min_reader_version, min_writer_version, reader_features, writer_features } => json!({
             "min_reader_version": min_reader_version,
             "min_writer_version": min_writer_version,
@@ -59,7 +55,15 @@ fn document(summary: &Summary) -> Map<String, Value> {
         ProtocolSummary::Lance { reader_flags, writer_flags } => {
             json!({"reader_flags": reader_flags, "writer_flags": writer_flags})
         }
-    };
+    }
+}
+
+fn document(summary: &Summary) -> Map<String, Value> {
+    let schema: Vec<Value> = summary
+        .schema
+        .iter()
+        .map(|(name, type_text, nullable)| json!({"name": name, "type": stored_type(type_text), "nullable": nullable}))
+        .collect();
     let mut document: Map<String, Value> = [
         ("format", json!(summary.format.name())),
         ("version", json!(summary.version.get())),
@@ -72,7 +76,7 @@ fn document(summary: &Summary) -> Map<String, Value> {
         ("partition_columns", json!(summary.partition_columns)),
         ("properties", json!(summary.properties)),
         ("table_id", json!(summary.table_id)),
-        ("protocol", protocol),
+        ("protocol", protocol(&summary.protocol)),
         ("app_transactions", json!(summary.app_transactions)),
     ]
     .into_iter()

@@ -47,6 +47,18 @@ pub enum Action {
 }
 
 impl Action {
+    /// The file, where this adds one.
+    #[must_use]
+    pub const fn as_add(&self) -> Option<&Add> {
+        if let Self::Add(add) = self { Some(add) } else { None }
+    }
+
+    /// The file, where this removes one.
+    #[must_use]
+    pub const fn as_remove(&self) -> Option<&Remove> {
+        if let Self::Remove(remove) = self { Some(remove) } else { None }
+    }
+
     /// The document, where this sets or removes the one of this domain.
     pub(crate) fn domain_of(&self, name: &str) -> Option<&DomainMetadata> {
         if let Self::Domain(domain) = self { Some(domain).filter(|domain| domain.domain == name) } else { None }

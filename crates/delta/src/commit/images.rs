@@ -142,19 +142,8 @@ impl Transaction {
 
 /// Files of the table that are put in again without having been taken out.
 fn put_in_again<'a>(table: Option<&'a Snapshot>, actions: &'a [Action]) -> impl Iterator<Item = UnitId> + 'a {
-    let again = move |action: &Action| match action {
-        Action::Add(add) => table?.file(&add.key()).map(|add| UnitId::file(&add.path)),
-        Action::Remove(_)
-        | Action::Metadata(_)
-        | Action::Protocol(_)
-        | Action::Txn(_)
-        | Action::Domain(_)
-        | Action::Cdc(_)
-        | Action::CommitInfo(_)
-        | Action::CheckpointMetadata(_)
-        | Action::Sidecar(_) => None,
-    };
-    actions.iter().filter_map(again)
+    let again = move |add: &Add| table?.file(&add.key()).map(|add| UnitId::file(&add.path));
+    actions.iter().filter_map(Action::as_add).filter_map(again)
 }
 
 /// Whether rows of the table's files can be deleted by vectors.
@@ -238,25 +227,9 @@ impl<'a> Images<'a> {
     }
 
     fn actions(&mut self, actions: &[Action]) {
-        let mut removes: BTreeMap<&str, &Remove> = BTreeMap::new();
-        let mut adds = Vec::new();
-        for action in actions {
-            match action {
-                Action::Add(add) => adds.push(add),
-                Action::Remove(remove) => {
-                    removes.insert(&remove.path, remove);
-                }
-                Action::Metadata(_)
-                | Action::Protocol(_)
-                | Action::Txn(_)
-                | Action::Domain(_)
-                | Action::Cdc(_)
-                | Action::CommitInfo(_)
-                | Action::CheckpointMetadata(_)
-                | Action::Sidecar(_) => {}
-            }
-        }
-        for add in adds {
+        let removed = actions.iter().filter_map(Action::as_remove);
+        let mut removes: BTreeMap<&str, &Remove> = removed.map(|remove| (&*remove.path, remove)).collect();
+        for add in actions.iter().filter_map(Action::as_add) {
             match removes.remove(&*add.path) {
                 Some(remove) => self.in_place(remove, add),
                 None => self.added(add),

@@ -61,18 +61,13 @@ impl Moves {
     /// add up to the rows of its file, tells nothing.
     pub(super) fn of(actions: &[Action], vectors: super::images::Vectors<'_>) -> Self {
         let mut moves = Self::default();
-        for action in actions {
-            if let Action::Add(add) = action
-                && let Some(found) = of_file(add, vectors)
-            {
-                moves.0.extend(found);
-            }
-        }
+        let files = actions.iter().filter_map(Action::as_add);
+        files.filter_map(|add| of_file(add, vectors)).for_each(|found| moves.0.extend(found));
         if !moves.0.is_empty() {
             let gone: std::collections::BTreeSet<String> = actions
                 .iter()
-                .filter_map(|action| if let Action::Remove(remove) = action { Some(&*remove.path) } else { None })
-                .map(|path| path::identity(path).into_owned())
+                .filter_map(Action::as_remove)
+                .map(|remove| path::identity(&remove.path).into_owned())
                 .collect();
             moves.0.retain(|source, _| gone.contains(source));
         }
@@ -91,14 +86,13 @@ impl Moves {
 
     /// The files that tags name as sources.
     pub(super) fn named_sources(actions: &[Action]) -> UnitSet {
-        let adds = actions.iter().filter_map(|action| if let Action::Add(add) = action { sources(add) } else { None });
+        let adds = actions.iter().filter_map(Action::as_add).filter_map(sources);
         adds.flatten().map(|source| UnitId::file(&source.path)).collect()
     }
 
     /// The vectors that have to be known before the tags of these files tell anything.
     pub(super) fn vectors_of(actions: &[Action]) -> impl Iterator<Item = DeletionVector> + '_ {
-        let sources =
-            actions.iter().filter_map(|action| if let Action::Add(add) = action { sources(add) } else { None });
+        let sources = actions.iter().filter_map(Action::as_add).filter_map(sources);
         sources.flatten().filter_map(|source| source.dropped)
     }
 }

@@ -107,22 +107,9 @@ pub(super) fn follow(pending: &mut Pending, landed: &Landed, fetched: &Fetched) 
 /// Whether a landed commit took the file out, and under which entry it put it in again.
 fn touched<'a>(landed: &'a Landed, raw: &str) -> Option<(bool, Option<&'a Add>)> {
     let identity = path::identity(raw);
-    let removed = landed
-        .actions()
-        .iter()
-        .any(|action| matches!(action, Action::Remove(remove) if path::identity(&remove.path) == identity));
-    let added = landed.actions().iter().find_map(|action| match action {
-        Action::Add(add) => Some(add).filter(|add| path::identity(&add.path) == identity),
-        Action::Remove(_)
-        | Action::Cdc(_)
-        | Action::Metadata(_)
-        | Action::Protocol(_)
-        | Action::Txn(_)
-        | Action::Domain(_)
-        | Action::CommitInfo(_)
-        | Action::CheckpointMetadata(_)
-        | Action::Sidecar(_) => None,
-    });
+    let removed =
+        landed.actions().iter().filter_map(Action::as_remove).any(|remove| path::identity(&remove.path) == identity);
+    let added = landed.actions().iter().filter_map(Action::as_add).find(|add| path::identity(&add.path) == identity);
     (removed || added.is_some()).then_some((removed, added))
 }
 
@@ -176,19 +163,9 @@ pub fn landed_rows(transaction: &Transaction, landed: &Landed, fetched: &Fetched
     for change in &transaction.row_changes {
         let Some((_, Some(add))) = touched(landed, &change.path) else { continue };
         let identity = path::identity(&change.path);
-        let before = landed.actions().iter().find_map(|action| match action {
-            Action::Remove(remove) if path::identity(&remove.path) == identity => remove.deletion_vector.as_ref(),
-            Action::Remove(_)
-            | Action::Add(_)
-            | Action::Cdc(_)
-            | Action::Metadata(_)
-            | Action::Protocol(_)
-            | Action::Txn(_)
-            | Action::Domain(_)
-            | Action::CommitInfo(_)
-            | Action::CheckpointMetadata(_)
-            | Action::Sidecar(_) => None,
-        });
+        let mut removes = landed.actions().iter().filter_map(Action::as_remove);
+        let before = removes.find(|remove| path::identity(&remove.path) == identity);
+        let before = before.and_then(|remove| remove.deletion_vector.as_ref());
         match (rows_of(add.deletion_vector.as_ref(), fetched)?, rows_of(before, fetched)?) {
             (Ok(after), Ok(before)) => rows.push((UnitId::file(&change.path), after.difference(&before))),
             (after, before) => needs.extend([after.err(), before.err()].into_iter().flatten()),

@@ -259,27 +259,15 @@ fn missing(schema: &StructType, columns: &[Column]) -> Vec<(Vec<String>, Column)
 /// A type whose fields all may be NULL: what a file promises of its own rows the table does not promise.
 fn nullable(column_type: &ColumnType) -> ColumnType {
     let all = |column: &Column| Column::new(column.name.clone(), nullable(&column.column_type), true);
-    match column_type {
-        ColumnType::Struct(columns) => ColumnType::Struct(columns.iter().map(all).collect()),
-        ColumnType::Array(element) => ColumnType::Array(Box::new(all(element))),
-        ColumnType::Map(key, value) => {
-            let key = Column::new(key.name.clone(), nullable(&key.column_type), false);
-            ColumnType::Map(Box::new(key), Box::new(all(value)))
-        }
-        ColumnType::Boolean
-        | ColumnType::Byte
-        | ColumnType::Short
-        | ColumnType::Integer
-        | ColumnType::Long
-        | ColumnType::Float
-        | ColumnType::Double
-        | ColumnType::Decimal { .. }
-        | ColumnType::Date
-        | ColumnType::Timestamp
-        | ColumnType::TimestampNtz
-        | ColumnType::String
-        | ColumnType::Binary
-        | ColumnType::Other(_) => column_type.clone(),
+    if let ColumnType::Struct(columns) = column_type {
+        ColumnType::Struct(columns.iter().map(all).collect())
+    } else if let ColumnType::Array(element) = column_type {
+        ColumnType::Array(Box::new(all(element)))
+    } else if let ColumnType::Map(key, value) = column_type {
+        let key = Column::new(key.name.clone(), nullable(&key.column_type), false);
+        ColumnType::Map(Box::new(key), Box::new(all(value)))
+    } else {
+        column_type.clone()
     }
 }
 

@@ -77,22 +77,7 @@ fn logical(snapshot: &Snapshot, physical: &[String]) -> String {
 }
 
 const fn has_order(column_type: &ColumnType) -> bool {
-    match column_type {
-        ColumnType::Boolean
-        | ColumnType::Byte
-        | ColumnType::Short
-        | ColumnType::Integer
-        | ColumnType::Long
-        | ColumnType::Float
-        | ColumnType::Double
-        | ColumnType::Decimal { .. }
-        | ColumnType::Date
-        | ColumnType::Timestamp
-        | ColumnType::TimestampNtz
-        | ColumnType::String
-        | ColumnType::Binary => true,
-        ColumnType::Struct(_) | ColumnType::Array(_) | ColumnType::Map(_, _) | ColumnType::Other(_) => false,
-    }
+    !matches!(column_type, ColumnType::Struct(_) | ColumnType::Array(_) | ColumnType::Map(_, _) | ColumnType::Other(_))
 }
 
 /// Sorts the rows of the files that are not in order yet, and of small ones that are, so that these grow together.

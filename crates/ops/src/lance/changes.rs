@@ -6,14 +6,13 @@
 use super::conform::modelled;
 use super::fragment::{FragmentRows, Which, deleted_rows};
 use super::table::LanceTable;
-use crate::changes::without;
+use crate::netted::{Netting, Unchanged};
 use crate::{Change, OpsError};
 use arrow_array::RecordBatch;
-use lakebed_data::json_row;
 use lakebed_lance::proto::table::DataFragment;
 use lakebed_lance::transaction::Transaction;
 use lakebed_transaction::LanceKind;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// The changes of one version, batch by batch: first every row that went, then every row that came, each with the columns of the
 /// version in which it stood.
@@ -24,7 +23,7 @@ pub struct LanceChanges {
     after: LanceTable,
     parts: VecDeque<Part>,
     open: Option<(FragmentRows, Change)>,
-    same: Option<[HashMap<String, u64>; 2]>,
+    same: Option<Unchanged>,
     is_netted: bool,
 }
 
@@ -66,7 +65,7 @@ impl LanceChanges {
         while let Some((change, batch)) = self.raw().await? {
             let batch = match &mut self.same {
                 None => batch,
-                Some(same) => without(&batch, &mut same[usize::from(change == Change::Insert)])?,
+                Some(same) => same.leave_out(change, &batch)?,
             };
             if batch.num_rows() > 0 {
                 return Ok(Some((change, batch)));
@@ -76,8 +75,7 @@ impl LanceChanges {
     }
 
     /// How many rows of each text went and came back.
-    async fn unchanged(&self) -> Result<[HashMap<String, u64>; 2], OpsError> {
-        let (mut gone, mut back) = (HashMap::<String, u64>::new(), HashMap::<String, u64>::new());
+    async fn unchanged(&self) -> Result<Unchanged, OpsError> {
         let mut look = Self {
             before: self.before.clone(),
             after: self.after.clone(),
@@ -86,21 +84,11 @@ impl LanceChanges {
             same: None,
             is_netted: false,
         };
+        let mut netting = Netting::default();
         while let Some((change, batch)) = look.raw().await? {
-            for row in 0..batch.num_rows() {
-                let text = json_row(&batch, row)?;
-                match change {
-                    Change::Delete => *gone.entry(text).or_default() += 1,
-                    Change::Insert => {
-                        if let Some(left) = gone.get_mut(&text).filter(|left| **left > 0) {
-                            *left -= 1;
-                            *back.entry(text).or_default() += 1;
-                        }
-                    }
-                }
-            }
+            netting.see(change, &batch)?;
         }
-        Ok([back.clone(), back])
+        Ok(netting.unchanged())
     }
 
     /// The next rows of the fragments, those that came back included.

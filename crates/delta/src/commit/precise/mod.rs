@@ -58,9 +58,9 @@ fn at_hand(vector: &DeletionVector, fetched: &Fetched) -> Option<RowSet> {
 }
 
 fn adds(actions: &[Action]) -> impl Iterator<Item = &crate::action::Add> {
-    actions.iter().filter_map(|action| if let Action::Add(add) = action { Some(add) } else { None })
+    actions.iter().filter_map(Action::as_add)
 }
 
 fn removes(actions: &[Action]) -> impl Iterator<Item = &crate::action::Remove> {
-    actions.iter().filter_map(|action| if let Action::Remove(remove) = action { Some(remove) } else { None })
+    actions.iter().filter_map(Action::as_remove)
 }

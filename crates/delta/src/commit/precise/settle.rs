@@ -3,7 +3,7 @@
 use super::judge::missing;
 use super::{at_hand, removes};
 use crate::DeltaError;
-use crate::action::{Action, Add, Remove};
+use crate::action::{Action, Add};
 use crate::commit::pending::Pending;
 use crate::commit::{facts, vectors};
 use crate::deletion_vector::VectorFile;
@@ -120,16 +120,9 @@ fn apply(pending: &mut Pending, edits: Vec<Edit>, written: Vec<crate::action::De
     let actions = &mut pending.transaction.actions;
     let dirty = std::mem::take(&mut places.dirty);
     let is_dirty = |raw: &str| dirty.contains(&*path::identity(raw));
-    actions.retain(|action| match action {
-        Action::Remove(Remove { path, .. }) | Action::Add(Add { path, .. }) => !is_dirty(path),
-        Action::Cdc(_)
-        | Action::Metadata(_)
-        | Action::Protocol(_)
-        | Action::Txn(_)
-        | Action::Domain(_)
-        | Action::CommitInfo(_)
-        | Action::CheckpointMetadata(_)
-        | Action::Sidecar(_) => true,
+    actions.retain(|action| {
+        let file = action.as_add().map(|add| &add.path).or_else(|| action.as_remove().map(|remove| &remove.path));
+        file.is_none_or(|path| !is_dirty(path))
     });
     places.dirty_own.clear();
     let mut written = written.into_iter();
