@@ -283,7 +283,25 @@ impl Table {
         transaction.vouched = Vouched { values: true, changes: true };
         let mut report = self.commit_delta(held, transaction, commit).await?;
         report.metrics = counts;
+        self.correct_counts(&mut report);
         Ok(report)
+    }
+
+    /// Takes over what the committed entry counts: it may have found less to do than the statement that was planned.
+    fn correct_counts(&self, report: &mut Report) {
+        let Outcome::Committed { version, .. } = &report.outcome else { return };
+        let Snapshot::Delta(held) = &self.snapshot else { return };
+        let info = held.snapshot.commit_info().filter(|_| held.snapshot.version() == *version);
+        let Some(told) = info.and_then(|info| info.0.get("operationMetrics")) else { return };
+        for (name, key) in [
+            ("numDeletedRows", "rows_deleted"),
+            ("numRemovedFiles", "files_removed"),
+            ("numDeletionVectorsAdded", "deletion_vectors_added"),
+        ] {
+            if let Some(number) = told.get(name).and_then(Value::as_str).and_then(|text| text.parse().ok()) {
+                report.metrics.insert(key.to_owned(), number);
+            }
+        }
     }
 
     /// Commits a Delta transaction that was built on `held`.

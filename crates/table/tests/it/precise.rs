@@ -313,3 +313,29 @@ async fn only_the_reordering_policy_goes_before_an_insert() {
         }
     }
 }
+
+/// Two deletes of the same rows: the second finds them gone, and neither its answer nor its entry counts them once more.
+#[tokio::test]
+async fn a_row_is_deleted_by_one_of_two() {
+    for (rows, per_file, first, second, left) in [
+        // The whole file goes, twice.
+        (1, 1, "id = 0", "id = 0", (0, 0)),
+        // One of the two rows is gone already; the file stays.
+        (10, 10, "id = 3", "id IN (3, 4)", (1, 0)),
+        // What is left of the file goes with it.
+        (3, 3, "id = 0", "id >= 0", (2, 1)),
+    ] {
+        let (store, mut ours) = vectors(rows, per_file, &[]).await;
+        let mut theirs = opened(&store).await;
+        committed(&theirs.delete(first, &once()).await.unwrap());
+        let report = ours.delete(second, &once()).await.unwrap();
+        let counts = (report.metrics["rows_deleted"], report.metrics["files_removed"]);
+        assert_eq!(counts, left, "{first}, then {second}: {report:?}");
+        let version = committed(&report);
+        let history = opened(&store).await.history(Some(1)).await.unwrap();
+        assert_eq!(history[0].version.get(), version);
+        assert_eq!(history[0].metrics["numDeletedRows"], left.0.to_string());
+        let gone = if first == second { 1 } else { 1 + left.0 };
+        assert_eq!(scanned(&store).await.len() as u64, rows as u64 - gone);
+    }
+}

@@ -7,6 +7,7 @@ mod follow;
 mod judge;
 mod look;
 mod places;
+mod recount;
 mod settle;
 
 pub(super) use follow::follow;

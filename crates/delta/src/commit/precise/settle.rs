@@ -1,6 +1,7 @@
 //! Writing the actions of ours anew, where the rows that it takes out stand elsewhere or under other vectors by now.
 
 use super::judge::missing;
+use super::recount::recount;
 use super::{at_hand, removes};
 use crate::DeltaError;
 use crate::action::{Action, Add};
@@ -63,6 +64,7 @@ pub(in crate::commit) fn settle(pending: &mut Pending, fetched: &Fetched) -> Res
         pending.merging.files += 1;
     }
     apply(pending, edits, written);
+    recount(pending);
     Ok(Settled::Done)
 }
 
