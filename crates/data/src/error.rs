@@ -90,7 +90,9 @@ pub enum DataError {
         feature: &'static str,
     },
     /// The rows have a column that the table does not.
-    #[error("column {column} is not in the table, which has {known}; drop it, or merge the schema")]
+    #[error(
+        "column {column} is not in the table, which has {known}; drop it, or append with the schema merged (`append --merge-schema`)"
+    )]
     ExtraColumn {
         /// The column.
         column: String,

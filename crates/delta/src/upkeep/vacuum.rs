@@ -103,7 +103,7 @@ fn retention(newest: &Snapshot, scope: VacuumScope) -> Result<i64, DeltaError> {
                  of versions that somebody reads would go",
                 own.map_or_else(|| "for ever, by an unreadable property".to_owned(), |own| format!("{own} ms")),
             ),
-            "retain longer, set delta.deletedFileRetentionDuration, or say that a shorter one is wanted",
+            "retain longer, set delta.deletedFileRetentionDuration, or allow a shorter one (`--allow-shorter`)",
         )),
         (None, Some(own)) => Ok(own),
         (None, None) => Err(DeltaError::invalid(

@@ -57,6 +57,14 @@ pub(super) struct Bases {
 impl Case {
     /// Judges it.
     pub(super) async fn judge(&self, bases: &mut Bases) -> Result<Answer, CliError> {
+        let mut answer = self.judged(bases).await?;
+        if self.rebased && answer.rebased.is_none() && answer.judgement.verdict.accepts() {
+            answer.rebased = Some(Err(format!("--rebased is for the delta policies, not for {}", self.policy)));
+        }
+        Ok(answer)
+    }
+
+    async fn judged(&self, bases: &mut Bases) -> Result<Answer, CliError> {
         if self.policy == LANCE.name {
             lance::judge(self, bases)
         } else if let Some(policy) = DeltaPolicy::named(&self.policy) {
