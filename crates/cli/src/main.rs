@@ -26,10 +26,6 @@ use crate::exit::Exit;
 use clap::Parser;
 use std::process::ExitCode;
 
-/// A commit takes and returns many small pieces of memory.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let cli = Cli::parse();
     if cli.global.verbose {
