@@ -24,6 +24,8 @@ pub enum Prepared {
     LanceTransaction(Bytes),
     /// Delta actions, one a line; the first line may hold what the writer read and is doing.
     DeltaActions(Bytes),
+    /// A Delta transaction that is in memory already.
+    Delta(Box<PreparedDelta>),
 }
 
 /// What the first line of prepared Delta actions may hold. Delta readers ignore such a line.
@@ -75,7 +77,20 @@ pub struct PreparedDelta {
     pub updates_metadata: bool,
 }
 
+impl From<Transaction> for PreparedDelta {
+    /// A transaction that is offered for the first time, on the version that the handle holds: what it read is in it.
+    fn from(transaction: Transaction) -> Self {
+        Self { transaction, read_version: None, names_id: false, updates_metadata: false }
+    }
+}
+
 impl PreparedDelta {
+    /// A transaction that read nothing, under a fresh id: its fields say more where there is more to say.
+    #[must_use]
+    pub fn new(operation: &str, actions: Vec<Action>) -> Self {
+        Transaction::new(TransactionId::new(fresh_id().to_string()), operation, actions).into()
+    }
+
     /// Fills in what the metadata needs on the table that it is for: names of the columns for row ids.
     pub fn fill_in(&mut self, core: &Core) {
         let protocol = self.transaction.protocol().unwrap_or(&core.protocol).clone();
@@ -233,17 +248,26 @@ impl Table {
                 self.commit_lance_message(transaction.message().clone(), commit).await
             }
             Prepared::DeltaActions(bytes) => {
-                let Snapshot::Delta(held) = self.snapshot.clone() else {
-                    return Err(TableError::Invalid {
-                        problem: "Delta actions cannot be committed to a Lance table".to_owned(),
-                        advice: "give a Lance transaction message (.txn)".to_owned(),
-                    });
-                };
+                let held = self.held_delta()?;
                 let columns = held.snapshot.core().partition_columns();
                 let mut prepared = parse_prepared_delta("the prepared actions", &bytes, &columns)?;
                 prepared.fill_in(held.snapshot.core());
                 self.commit_prepared_delta(held, prepared, commit).await
             }
+            Prepared::Delta(prepared) => {
+                let held = self.held_delta()?;
+                self.commit_prepared_delta(held, *prepared, commit).await
+            }
+        }
+    }
+
+    fn held_delta(&self) -> Result<DeltaVersion, TableError> {
+        match &self.snapshot {
+            Snapshot::Delta(held) => Ok(held.clone()),
+            Snapshot::Lance(_) => Err(TableError::Invalid {
+                problem: "Delta actions cannot be committed to a Lance table".to_owned(),
+                advice: "give a Lance transaction message (.txn)".to_owned(),
+            }),
         }
     }
 

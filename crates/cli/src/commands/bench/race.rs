@@ -4,10 +4,10 @@ use crate::audit::Acknowledged;
 use crate::clock;
 use crate::error::CliError;
 use crate::fragments::fictitious;
-use bytes::Bytes;
 use indicatif::ProgressBar;
+use lakebed_delta::action::{Action, Add};
 use lakebed_storage::Store;
-use lakebed_table::{CommitOptions, OpenOptions, Prepared, Report, Snapshot, Table, TableError};
+use lakebed_table::{CommitOptions, OpenOptions, Prepared, PreparedDelta, Report, Snapshot, Table, TableError};
 use lakebed_transaction::Outcome;
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,16 +85,19 @@ async fn one(table: &mut Table, name: &str, commit: &CommitOptions) -> Result<Re
             let fragment = fictitious(&held.snapshot, &format!("{name}.lance"), 1_000);
             table.append_fragments(vec![fragment], commit).await
         }
-        Snapshot::Delta(_) => table.commit_prepared(Prepared::DeltaActions(Bytes::from(append_of(name))), commit).await,
+        Snapshot::Delta(_) => table.commit_prepared(Prepared::Delta(Box::new(append_of(name))), commit).await,
     }
 }
 
-/// A blind append of one file, as a writer that brings its own files gives it. The name needs no escapes.
-fn append_of(name: &str) -> String {
-    const READS: &str = r#"{"reads":{},"operation":"WRITE","parameters":{"mode":"Append","partitionBy":"[]"}}"#;
-    let (modified_ms, stats) = (clock::now_micros() / 1_000, r#""{\"numRecords\":1000}""#);
-    format!(
-        "{READS}\n{{\"add\":{{\"path\":\"{name}.parquet\",\"partitionValues\":{{}},\"size\":1000,\
-         \"modificationTime\":{modified_ms},\"dataChange\":true,\"stats\":{stats}}}}}\n"
-    )
+/// A blind append of one file, as a writer that brings its own files gives it.
+fn append_of(name: &str) -> PreparedDelta {
+    let modified_ms = clock::now_micros() / 1_000;
+    let mut add = Add::new(&format!("{name}.parquet"), 1_000, modified_ms);
+    add.stats = Some(Arc::from(r#"{"numRecords":1000}"#));
+    let mut append = PreparedDelta::new("WRITE", vec![Action::Add(add)]);
+    append.transaction.parameters = [("mode", "Append"), ("partitionBy", "[]")]
+        .map(|(key, value)| (key.to_owned(), value.into()))
+        .into_iter()
+        .collect();
+    append
 }
