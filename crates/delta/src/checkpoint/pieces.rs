@@ -12,6 +12,7 @@ use arrow_array::{Array, Int64Array, RecordBatch, StringViewArray, StructArray};
 use bytes::Bytes;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 
 /// One thing that a log says.
 #[derive(Debug)]
@@ -44,6 +45,9 @@ impl From<Action> for Piece {
 /// From this size on, the statistics are decoded beside the other columns.
 const APART_BYTES_MIN: usize = 1 << 20;
 
+/// Batches that may be decoded and not yet taken; bounds the memory beside the state itself.
+const BATCHES_AHEAD: usize = 4;
+
 /// How statistics begin, as everybody writes them.
 const STATS_START: &str = "{\"numRecords\":";
 
@@ -62,30 +66,32 @@ fn parquet_pieces(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Piece)) -> R
     if bytes.len() < APART_BYTES_MIN || !opened.has_stats_text() {
         return opened.each_batch(Columns::All, &mut |batch| batch_pieces(object, batch, None, take));
     }
-    let (main, stats) = std::thread::scope(|scope| {
-        let apart = scope.spawn(|| {
-            let mut stats = Vec::new();
-            let read = || {
-                opened.each_batch(Columns::Stats, &mut |batch| {
-                    stats.push(texts(batch));
-                    Ok(())
-                })
-            };
-            catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(read::contradicting(object)))?;
-            Ok(stats)
+    on_two_threads(&opened, object, take)
+}
+
+/// One thread decodes all columns but the statistics, another those, and gives away what the batches say.
+fn on_two_threads(opened: &read::Opened<'_>, object: &str, take: &mut dyn FnMut(Piece)) -> Result<(), DeltaError> {
+    let contradicting = || read::contradicting(object);
+    std::thread::scope(|scope| {
+        let (send, receive) = sync_channel::<RecordBatch>(BATCHES_AHEAD);
+        let decoder = scope.spawn(move || {
+            let mut send = |batch: &RecordBatch| send.send(batch.clone()).map_err(|_| contradicting());
+            let read = || opened.each_batch(Columns::WithoutStats, &mut send);
+            catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(contradicting()))
         });
-        let mut main = Vec::new();
-        let read = opened.each_batch(Columns::WithoutStats, &mut |batch| {
-            main.push(batch.clone());
-            Ok(())
+        let mut stats = opened.batches(Columns::Stats)?;
+        // A decoder that nobody listens to any more ends.
+        let taken = receive.into_iter().try_for_each(|batch| {
+            let stats = stats.next().ok_or_else(contradicting)??;
+            if stats.num_rows() != batch.num_rows() {
+                return Err(contradicting());
+            }
+            batch_pieces(object, &batch, texts(&stats), take)
         });
-        let stats = apart.join().unwrap_or_else(|_| Err(read::contradicting(object)));
-        read.and_then(|()| Ok((main, stats?)))
-    })?;
-    if main.len() != stats.len() {
-        return Err(read::contradicting(object));
-    }
-    main.iter().zip(stats).try_for_each(|(batch, stats)| batch_pieces(object, batch, stats, take))
+        let decoded = decoder.join().unwrap_or_else(|_| Err(contradicting()));
+        taken.and(decoded)?;
+        if stats.next().is_some() { Err(contradicting()) } else { Ok(()) }
+    })
 }
 
 /// The statistics' text of a batch; `None` where it is no plain text.

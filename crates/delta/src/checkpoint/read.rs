@@ -96,14 +96,20 @@ impl Opened<'_> {
         columns: Columns,
         take: &mut dyn FnMut(&RecordBatch) -> Result<(), DeltaError>,
     ) -> Result<(), DeltaError> {
+        self.batches(columns)?.try_for_each(|batch| take(&batch?))
+    }
+
+    /// Some of the columns, decoded batch by batch as they are asked for.
+    pub(super) fn batches(
+        &self,
+        columns: Columns,
+    ) -> Result<impl Iterator<Item = Result<RecordBatch, DeltaError>>, DeltaError> {
         let damaged = |error: &dyn std::fmt::Display| DeltaError::damaged(self.object, error.to_string());
         let mask = needed_columns(self.footer.metadata(), columns);
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.footer.clone());
         let reader = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
-        for batch in reader.map_err(|error| damaged(&error))? {
-            take(&batch.map_err(|error| damaged(&error))?)?;
-        }
-        Ok(())
+        let reader = reader.map_err(|error| damaged(&error))?;
+        Ok(reader.map(move |batch| batch.map_err(|error| damaged(&error))))
     }
 }
 
