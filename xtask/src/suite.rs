@@ -13,14 +13,14 @@ use crate::workspace::{self, Workspace};
 
 /// What every compile and run of the tests is given, so that nothing is compiled twice.
 ///
-/// The features are what the storage crate's own behaviour tests need, and every index.
+/// The features are what the storage crate's own behaviour tests need, every cloud and every index.
 const TEST: &[&str] = &[
     "test",
     "--workspace",
     "--exclude",
     full::LEFT_OUT,
     "--features",
-    "lakebed-storage/test-util,lakebed-index/dynamodb,lakebed-index/postgres,lakebed-index/redis,lakebed-index/sqlite",
+    "lakebed-storage/test-util,lakebed-storage/aws,lakebed-storage/azure,lakebed-storage/gcp,lakebed-index/dynamodb,lakebed-index/postgres,lakebed-index/redis,lakebed-index/sqlite",
 ];
 
 /// What begins a line that a test prints when it cannot run.

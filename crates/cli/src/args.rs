@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Transactions on Lance and Delta tables.
 ///
-/// TABLE is a local path or a URL (file:, memory:, s3:). Exit status: 0 done, 1 error, 2 usage, 3 retryable conflict,
+/// TABLE is a local path or a URL (file:, memory:, s3:, gs:, az:, abfss:). Exit status: 0 done, 1 error, 2 usage, 3 retryable conflict,
 /// 4 incompatible conflict, 5 outcome unknown, 6 retries exhausted.
 #[derive(Debug, Parser)]
 #[command(name = "lakebed", version)]
@@ -41,6 +41,10 @@ pub(crate) struct Global {
     /// What an answered write to a local disk survives: full a power cut, none only a crash of the program.
     #[arg(long, value_enum, default_value_t = DurabilityArg::Full, global = true)]
     pub(crate) durability: DurabilityArg,
+    /// Do not try out, before the first write, whether a store with an endpoint of its own (MinIO, R2, Ceph, …) creates objects
+    /// atomically. The stores of Amazon, Google and Microsoft and local disks are never tried out; reading tries nothing.
+    #[arg(long, global = true)]
+    no_probe: bool,
     /// An external commit index, for stores that cannot create atomically: sqlite:PATH, postgres://…, redis://… or
     /// dynamodb:TABLE. Everybody who writes to the table has to name the same one.
     #[arg(long, value_name = "URL", env = "LAKEBED_INDEX", hide_env_values = true, global = true)]
@@ -51,6 +55,7 @@ impl Global {
     /// How to open a store.
     pub(crate) fn store_options(&self) -> StoreOptions {
         let options = StoreOptions::new().durability(self.durability.into());
+        let options = if self.no_probe { options.without_probe() } else { options };
         let pairs = self.storage_options.iter().filter_map(|text| text.split_once('='));
         pairs.fold(options, |options, (key, value)| options.option(key, value))
     }
@@ -80,7 +85,12 @@ impl Global {
         };
         let given = self.index.as_deref().filter(|index| !index.is_empty());
         let index = named.as_deref().or(given).map(lakebed_index::open).transpose()?;
-        Ok((url, OpenOptions { index, ..self.open_options() }))
+        let mut options = OpenOptions { index, ..self.open_options() };
+        if options.index.is_some() {
+            // The index decides, and the store need not.
+            options.store = options.store.without_probe();
+        }
+        Ok((url, options))
     }
 }
 
@@ -252,6 +262,8 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page, of the program or of one command.
     Man(ManArgs),
+    /// Try out whether a store keeps the promise that commits stand on, and how long its requests take.
+    Probe(ProbeArgs),
     /// Measure the commit rate of several writers on a new table.
     Bench(BenchArgs),
     /// Race writers on one table of each format on local disk, explain the conflicts, and audit the result.
@@ -522,6 +534,18 @@ pub(crate) struct ExplainArgs {
     /// JSON lines of {"id","policy","ours","landed":[…],"base","compaction"}; one JSON line is printed for each.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "ours", "landed", "base", "compaction"])]
     pub(crate) batch: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProbeArgs {
+    /// A folder of the store: a few objects are written below it, and removed.
+    pub(crate) url: String,
+    /// Clients that race for one object in each round.
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(2..=256))]
+    pub(crate) clients: u32,
+    /// Rounds.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) rounds: u32,
 }
 
 #[derive(Debug, Args)]

@@ -9,11 +9,15 @@
 //! | [`LocalStore`] | local files, durable by fsync or not |
 //! | [`MemoryStore`] | tests and throw-away tables |
 //! | [`PutIfAbsent`] | any `object_store` with an atomic conditional put: S3, Azure Blob Storage, Google Cloud Storage, … |
+//! | [`RenameIfAbsent`] | a store with an atomic rename that replaces nothing: HDFS, hierarchical Azure, local files |
+//! | [`LockedCreate`] | a store with neither, and a lock that you bring |
+//! | [`Probed`] | a store that may not keep its promise: it is tried out before the first write |
 //! | [`Indexed`] | a store that cannot create atomically, with a [`CommitIndex`] that can |
 //! | [`Below`] | a folder of any of these |
 //!
 //! [`open`] makes one from a URL. A store of your own implements [`Store`] and proves itself with the module `suite`
-//! (feature `test-util`), which races it too; [`probe_create`] tells at run time a store that ignores the condition.
+//! (feature `test-util`), which races it too; [`probe_create`] and [`probe_race`] tell at run time a store that ignores the condition or
+//! checks it and then writes.
 //!
 //! ```
 //! use lakebed_storage::{Create, StoreOptions, open};
@@ -31,21 +35,24 @@
 //! The crate knows no versions and no table format.
 //!
 //! # Features
-//! `aws`: S3 in [`open`]. `test-util`: the modules `testing` (wrappers that count, delay and break) and `suite`.
+//! `aws`, `azure`, `gcp`: S3, Azure Blob Storage, Google Cloud Storage in [`open`]. `test-util`: the modules `testing` (wrappers that count, delay and break) and `suite`.
 
 mod below;
 mod error;
 mod index;
 mod local;
+mod locked;
 mod memory;
 mod name;
 mod open;
 mod probe;
 mod put_if_absent;
 mod redact;
+mod renamed;
 mod store;
 #[cfg(feature = "test-util")]
 pub mod suite;
+mod task;
 #[cfg(feature = "test-util")]
 pub mod testing;
 
@@ -53,9 +60,11 @@ pub use below::Below;
 pub use error::StoreError;
 pub use index::{CommitIndex, Entry, Indexed, Keeps, MemoryIndex, Reserve};
 pub use local::{Durability, LocalStore};
+pub use locked::{CommitLock, Locked, LockedCreate, ProcessLock};
 pub use memory::MemoryStore;
 pub use name::check_name;
 pub use open::{StoreOptions, open};
-pub use probe::{CreateProbe, probe_create};
-pub use put_if_absent::PutIfAbsent;
+pub use probe::{CreateProbe, PROBE_FOLDER, ProbeRace, Probed, probe_create, probe_name, probe_race};
+pub use put_if_absent::{CREATE_ANSWERS, CreateAnswer, Meaning, PutIfAbsent, Said, create_answers_markdown};
+pub use renamed::{MoveIfAbsent, RenameIfAbsent};
 pub use store::{Create, Listed, Store};

@@ -1,5 +1,11 @@
 //! From a URL to a store.
 
+#[cfg(feature = "azure")]
+mod azure;
+#[cfg(feature = "cloud")]
+mod cloud;
+#[cfg(feature = "gcp")]
+mod gcs;
 #[cfg(feature = "aws")]
 mod s3;
 
@@ -10,14 +16,21 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// How to open a store.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct StoreOptions {
     durability: Durability,
+    probe: bool,
     pairs: Vec<(String, String)>,
 }
 
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self { durability: Durability::default(), probe: true, pairs: Vec::new() }
+    }
+}
+
 impl StoreOptions {
-    /// [`Durability::Full`], and what the environment says.
+    /// [`Durability::Full`], a probe where it is needed, and what the environment says.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -27,6 +40,14 @@ impl StoreOptions {
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
+        self
+    }
+
+    /// Leaves out the probe ([`crate::Probed`]) of a store that nobody is known to vouch for: for those who know better, who may
+    /// not remove objects, or whose creates do not go through this store ([`crate::Indexed`]).
+    #[must_use]
+    pub fn without_probe(mut self) -> Self {
+        self.probe = false;
         self
     }
 
@@ -53,7 +74,11 @@ impl fmt::Debug for StoreOptions {
     /// Keys are shown, values are not.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys: Vec<&str> = self.pairs.iter().map(|(key, _)| key.as_str()).collect();
-        f.debug_struct("StoreOptions").field("durability", &self.durability).field("options", &keys).finish()
+        f.debug_struct("StoreOptions")
+            .field("durability", &self.durability)
+            .field("probe", &self.probe)
+            .field("options", &keys)
+            .finish()
     }
 }
 
@@ -63,7 +88,13 @@ impl fmt::Debug for StoreOptions {
 /// |---|---|
 /// | a path, `file:///path`, `file:/path` | [`LocalStore`]; the URL forms are percent-decoded |
 /// | `memory:`, `memory://name/folder` | [`MemoryStore`], the same for everybody in this process who names it |
-/// | `s3://bucket/folder`, `s3a://…` (feature `aws`) | [`crate::PutIfAbsent`] over S3 or what speaks like it; the folder is percent-decoded; options from the environment (`AWS_…`) and from `options`; plain HTTP where the endpoint says so |
+/// | `s3://bucket/folder`, `s3a://…` (feature `aws`) | [`crate::PutIfAbsent`] over S3 or what speaks like it; options from the environment (`AWS_…`) |
+/// | `gs://bucket/folder` (feature `gcp`) | the same over Google Cloud Storage (`GOOGLE_…`) |
+/// | `az://container/folder`, `abfs://…`, `abfss://container@account.dfs.core.windows.net/folder` (feature `azure`) | the same over Azure Blob Storage (`AZURE_…`) |
+///
+/// In a cloud's URL the folder is percent-decoded; options from `options` are stronger than those from the environment; plain HTTP is
+/// spoken where the endpoint says so. Where the endpoint is not the cloud's own (MinIO, R2, Ceph, an emulator), nobody is
+/// known to promise that creates are atomic, and the store is a [`crate::Probed`] one, unless [`StoreOptions::without_probe`] says not.
 ///
 /// Nothing is asked of the store here. No message shows user information, a query string or an option's value.
 ///
@@ -78,11 +109,13 @@ pub fn open(url: &str, options: &StoreOptions) -> Result<Arc<dyn Store>, StoreEr
         "file" => local_url(url, options),
         "memory" => memory(url, rest),
         "s3" | "s3a" => s3(url, rest, options),
+        "gs" => gcs(url, rest, options),
+        "az" | "abfs" | "abfss" => azure(url, rest, options),
         other => Err(unusable(
             url,
             format!("nothing is known about scheme `{other}`, not even whether it creates objects atomically"),
-            "use a local path, file:, memory: or s3:; for another store, implement lakebed_storage::Store or wrap its object_store \
-             in PutIfAbsent and hand that in; a local path with a colon starts with ./",
+            "use a local path, file:, memory:, s3:, gs:, az: or abfss:; for another store, implement lakebed_storage::Store or wrap \
+             its object_store in PutIfAbsent and hand that in; a local path with a colon starts with ./",
         )),
     }
 }
@@ -123,16 +156,38 @@ fn memory(url: &str, rest: &str) -> Result<Arc<dyn Store>, StoreError> {
 
 #[cfg(feature = "aws")]
 fn s3(url: &str, rest: &str, options: &StoreOptions) -> Result<Arc<dyn Store>, StoreError> {
-    s3::open(url, rest, &options.pairs)
+    s3::open(url, rest, options)
 }
 
 #[cfg(not(feature = "aws"))]
 fn s3(url: &str, _rest: &str, _options: &StoreOptions) -> Result<Arc<dyn Store>, StoreError> {
-    Err(unusable(
-        url,
-        "this build has no S3".to_owned(),
-        "build lakebed-storage (or what depends on it) with feature `aws`",
-    ))
+    Err(not_built_in(url, "S3", "aws"))
+}
+
+#[cfg(feature = "gcp")]
+fn gcs(url: &str, rest: &str, options: &StoreOptions) -> Result<Arc<dyn Store>, StoreError> {
+    gcs::open(url, rest, options)
+}
+
+#[cfg(not(feature = "gcp"))]
+fn gcs(url: &str, _rest: &str, _options: &StoreOptions) -> Result<Arc<dyn Store>, StoreError> {
+    Err(not_built_in(url, "Google Cloud Storage", "gcp"))
+}
+
+#[cfg(feature = "azure")]
+fn azure(url: &str, rest: &str, options: &StoreOptions) -> Result<Arc<dyn Store>, StoreError> {
+    azure::open(url, rest, options)
+}
+
+#[cfg(not(feature = "azure"))]
+fn azure(url: &str, _rest: &str, _options: &StoreOptions) -> Result<Arc<dyn Store>, StoreError> {
+    Err(not_built_in(url, "Azure Blob Storage", "azure"))
+}
+
+#[cfg(not(all(feature = "aws", feature = "gcp", feature = "azure")))]
+fn not_built_in(url: &str, cloud: &str, feature: &str) -> StoreError {
+    let advice = format!("build lakebed-storage (or what depends on it) with feature `{feature}`");
+    unusable(url, format!("this build has no {cloud}"), &advice)
 }
 
 fn unusable(url: &str, problem: String, advice: &str) -> StoreError {

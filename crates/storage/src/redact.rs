@@ -6,9 +6,10 @@
 use std::fmt;
 
 const TEXT_CHARS_MAX: usize = 1_000;
+const AZURE: [&str; 3] = ["az", "abfs", "abfss"];
 const HIDDEN: &str = "…";
 
-/// A URL without user information, query string and fragment. Works on text that is no URL too (and then leaves it alone).
+/// A URL without user information, query string and fragment (the container of an Azure URL stays). Works on text that is no URL too (and then leaves it alone).
 pub(crate) fn url(text: &str) -> String {
     let (scheme, rest) = match text.split_once("://") {
         Some((scheme, rest)) => (Some(scheme), rest),
@@ -20,7 +21,12 @@ pub(crate) fn url(text: &str) -> String {
     let body = rest.split(['?', '#']).next().unwrap_or_default();
     let authority_end = body.find('/').unwrap_or(body.len());
     let (authority, path) = body.split_at(authority_end);
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    // Azure's schemes name the container where others have a user.
+    let host = match authority.rsplit_once('@') {
+        Some((container, _)) if AZURE.contains(&scheme) && !container.contains(':') => authority,
+        Some((_, host)) => host,
+        None => authority,
+    };
     let mut clean = format!("{scheme}://{host}{path}");
     if body.len() < rest.len() {
         clean.push('?');
@@ -92,6 +98,8 @@ mod tests {
         assert_eq!(url("https://u:SECRET@h.example:1/p/q?sig=SECRET#f"), "https://h.example:1/p/q?…");
         assert_eq!(url("s3://bucket/a b"), "s3://bucket/a b");
         assert_eq!(url("/plain/p@th"), "/plain/p@th");
+        assert_eq!(url("abfss://box@me.dfs.core.windows.net/p"), "abfss://box@me.dfs.core.windows.net/p");
+        assert_eq!(url("abfss://box:SECRET@me.dfs.core.windows.net/p"), "abfss://me.dfs.core.windows.net/p");
     }
 
     #[test]

@@ -59,7 +59,13 @@ pub struct OpenOptions {
 impl OpenOptions {
     /// The store at a local path or URL, seen through the index.
     pub(crate) fn open_store(&self, url: &str) -> Result<Arc<dyn Store>, TableError> {
-        self.through_index(open(url, &self.store)?)
+        self.through_index(open(url, &self.raw_store_options())?)
+    }
+
+    /// How to open the store itself: where an index decides, the store need not create atomically, and is not tried out.
+    fn raw_store_options(&self) -> StoreOptions {
+        let options = self.store.clone();
+        if self.index.is_some() { options.without_probe() } else { options }
     }
 
     /// A store, seen through the index. The key of a Lance table's branch is that of the table, whichever of the two was

@@ -50,8 +50,18 @@ fn ministack_ready(port: u16) -> Result<Variables, Error> {
     ]))
 }
 
+/// What lets anybody make a container in the emulator: signed with the key that its documentation gives to everybody.
+const AZURITE_SIGNATURE: &str = "sv=2021-08-06&ss=b&srt=sco&sp=rwdlac&se=2099-01-01T00%3A00%3A00Z&sig=96c2EygB3PgwPw%2FPybbUy3WlHCPrp0h%2FIdLehWe2UEU%3D";
+
 fn azurite_ready(port: u16) -> Result<Variables, Error> {
-    Ok(set([("LAKEBED_TEST_AZURITE", format!("http://127.0.0.1:{port}"))]))
+    let container = "lakebed-tests";
+    let path = format!("/devstoreaccount1/{container}?restype=container&{AZURITE_SIGNATURE}");
+    http(port, "PUT", &path, &[])?;
+    Ok(set([
+        ("LAKEBED_TEST_AZURE", format!("az://{container}/tests")),
+        ("AZURE_STORAGE_USE_EMULATOR", "true".to_owned()),
+        ("AZURITE_BLOB_STORAGE_URL", format!("http://127.0.0.1:{port}")),
+    ]))
 }
 
 fn postgres_ready(port: u16) -> Result<Variables, Error> {

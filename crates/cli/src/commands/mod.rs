@@ -16,6 +16,7 @@ mod history;
 mod merge;
 mod outcome;
 mod overwrite;
+mod probe;
 mod properties;
 mod restore;
 mod rules;
@@ -72,6 +73,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, CliError> {
         Command::Diff(args) => health::diff(args, global).await,
         Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args),
+        Command::Probe(args) => probe::run(args, global).await,
         Command::Bench(args) => bench::run(args, global).await,
         Command::Demo(args) => demo::run(args, global).await,
     }

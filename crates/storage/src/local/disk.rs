@@ -1,13 +1,14 @@
 //! The file work of [`super::LocalStore`], blocking.
 
 use super::Durability;
-use super::temporary::{TEMPORARY, Temporary};
+use super::temporary::{TEMPORARY, Temporary, rename_new};
 use crate::Listed;
 use bytes::Bytes;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Ours, or one that `object_store` stages (`name#1`); either may be left behind by a crash.
@@ -24,7 +25,7 @@ pub(super) enum Made {
     Exists,
     /// The link was made, or may have been.
     Unclear(io::Error),
-    /// Certainly not created: the file system or its permissions allow no hard link.
+    /// Certainly not created: the file system or its permissions allow neither a hard link nor a rename that replaces nothing.
     NoLinks(io::Error),
     /// Certainly not created.
     Nothing(io::Error),
@@ -33,34 +34,73 @@ pub(super) enum Made {
 /// How long a create may take before its file's time is set anew.
 const PROMPT: Duration = Duration::from_secs(1);
 
-pub(super) fn create(path: &Path, bytes: &[u8], durability: Durability) -> Made {
-    match create_from(Temporary::to_link, path, bytes, durability) {
+/// Whether the file system of a store is known to have no hard links: then nothing is gained by trying one each time.
+#[derive(Debug, Default)]
+pub(super) struct Linkless(AtomicBool);
+
+pub(super) fn create(path: &Path, bytes: &[u8], durability: Durability, linkless: &Linkless) -> Made {
+    if linkless.0.load(Ordering::Relaxed) {
+        return create_from(&RENAMED, path, bytes, durability).made;
+    }
+    let linked = match create_from(&LINKED, path, bytes, durability) {
         // Files without a name cannot be given one everywhere where they can be made (a network or a layered file system, a
         // system without `/proc`). That one was refused for certain; one with a name may still do.
-        Tried { made: Made::NoLinks(_) | Made::Nothing(_), linked_unnamed: true } => {
-            create_from(Temporary::to_rename, path, bytes, durability).made
+        Tried { made: Made::NoLinks(_) | Made::Nothing(_), unnamed: true } => {
+            create_from(&LINKED_FROM_NAME, path, bytes, durability).made
         }
         tried => tried.made,
+    };
+    let Made::NoLinks(refusal) = linked else { return linked };
+    match create_from(&RENAMED, path, bytes, durability).made {
+        // What is told is why there is no link: it is what a file system should have.
+        Made::NoLinks(_) => Made::NoLinks(refusal),
+        renamed => {
+            linkless.0.store(matches!(renamed, Made::Created), Ordering::Relaxed);
+            renamed
+        }
     }
 }
 
-/// How one way of creating ended, and whether it was a file without a name for which the link was tried.
-struct Tried {
-    made: Made,
-    linked_unnamed: bool,
+/// Moves a file to a name that nobody has.
+pub(super) fn move_new(from: &Path, to: &Path, durability: Durability) -> Made {
+    let moved = match rename_new(from, to) {
+        Err(error) if is_unknown_call(&error) => fs::hard_link(from, to).and_then(|()| fs::remove_file(from)),
+        moved => moved,
+    };
+    if let Err(error) = moved {
+        return unlinked(error);
+    }
+    match if durability == Durability::Full { sync_parent(to) } else { Ok(()) } {
+        Ok(()) => Made::Created,
+        Err(error) => Made::Unclear(error),
+    }
 }
 
-/// Makes a temporary file beside the given path and fills it.
-type Begin<'a> = fn(&Path, Durability, &'a [u8]) -> io::Result<Temporary>;
+/// A way of creating: how the temporary file is made, and how it gets the name.
+struct Way {
+    /// Makes it beside the given path and fills it.
+    begin: fn(&Path, Durability, &[u8]) -> io::Result<Temporary>,
+    publish: fn(&mut Temporary, &Path) -> io::Result<()>,
+}
+
+const LINKED: Way = Way { begin: Temporary::to_link, publish: Temporary::link };
+const LINKED_FROM_NAME: Way = Way { begin: Temporary::to_rename, publish: Temporary::link };
+const RENAMED: Way = Way { begin: Temporary::to_rename, publish: Temporary::rename_new };
+
+/// How one way of creating ended, and whether it failed with a file that had no name.
+struct Tried {
+    made: Made,
+    unnamed: bool,
+}
 
 #[expect(
     clippy::disallowed_methods,
     reason = "a file's time must say when it appeared, not when its bytes were written"
 )]
-fn create_from<'a>(begin: Begin<'a>, path: &Path, bytes: &'a [u8], durability: Durability) -> Tried {
+fn create_from(way: &Way, path: &Path, bytes: &[u8], durability: Durability) -> Tried {
     let begun = Instant::now();
-    let unlinked_yet = |made| Tried { made, linked_unnamed: false };
-    let temporary = match begin(path, durability, bytes) {
+    let unlinked_yet = |made| Tried { made, unnamed: false };
+    let mut temporary = match (way.begin)(path, durability, bytes) {
         Ok(temporary) => temporary,
         Err(error) => return unlinked_yet(Made::Nothing(error)),
     };
@@ -73,8 +113,8 @@ fn create_from<'a>(begin: Begin<'a>, path: &Path, bytes: &'a [u8], durability: D
             return unlinked_yet(Made::Nothing(error));
         }
     }
-    if let Err(error) = temporary.link(path) {
-        return Tried { made: unlinked(error), linked_unnamed: temporary.is_unnamed() };
+    if let Err(error) = (way.publish)(&mut temporary, path) {
+        return Tried { made: unlinked(error), unnamed: temporary.is_unnamed() };
     }
     if begun.elapsed() > PROMPT {
         // The process may have slept between writing and linking. The order of two objects' times must be the order in
@@ -95,10 +135,9 @@ fn unlinked(error: io::Error) -> Made {
     let kind = error.kind();
     if kind == ErrorKind::AlreadyExists {
         Made::Exists
-    } else if matches!(
-        kind,
-        ErrorKind::PermissionDenied | ErrorKind::Unsupported | ErrorKind::TooManyLinks | ErrorKind::CrossesDevices
-    ) {
+    } else if is_unknown_call(&error)
+        || matches!(kind, ErrorKind::PermissionDenied | ErrorKind::TooManyLinks | ErrorKind::CrossesDevices)
+    {
         Made::NoLinks(error)
     } else if matches!(
         kind,
@@ -113,6 +152,11 @@ fn unlinked(error: io::Error) -> Made {
     } else {
         Made::Unclear(error)
     }
+}
+
+/// The kernel or the file system has no such call, or not with what was asked of it.
+fn is_unknown_call(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput)
 }
 
 pub(super) fn put(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {

@@ -6,7 +6,7 @@ mod temporary;
 
 use crate::name::{check_folder, check_name};
 use crate::redact::Told;
-use crate::{Create, Listed, Store, StoreError};
+use crate::{Create, Listed, MoveIfAbsent, Store, StoreError};
 use async_trait::async_trait;
 use bytes::Bytes;
 use std::fmt;
@@ -63,7 +63,11 @@ impl fmt::Display for Durability {
 /// half an object. On Linux the temporary file has no name (`O_TMPFILE`) where the file system has such files; elsewhere it
 /// is called `.tmp-…` and unlinked at the end. Folders are made when first needed and fsynced up to the first one that was there.
 /// A process that is killed leaves at most such a file, which [`Store::strays`] shows to a cleanup.
-/// With [`Durability::None`] the fsyncs are left out. A file system without hard links is refused at the first create.
+/// With [`Durability::None`] the fsyncs are left out.
+///
+/// On a file system without hard links (FAT, exFAT, SMB, some FUSE) the temporary file is renamed to the object's name by a call that
+/// replaces nothing (Linux: `renameat2` with `RENAME_NOREPLACE`), which the kernel decides as it does a link. Where there is neither,
+/// the first create is refused.
 ///
 /// If something fails after the link, the answer is [`Create::Unknown`]: the object is visible, perhaps not yet for good.
 /// The same holds between link and fsync when the machine stops there: readers may have seen what is then lost.
@@ -88,6 +92,7 @@ struct Inner {
     root: String,
     folder: PathBuf,
     durability: Durability,
+    linkless: disk::Linkless,
 }
 
 impl LocalStore {
@@ -106,7 +111,7 @@ impl LocalStore {
             Ok(url) => url.to_string(),
             Err(()) => folder.display().to_string(),
         };
-        Ok(Self { inner: Arc::new(Inner { root, folder, durability }) })
+        Ok(Self { inner: Arc::new(Inner { root, folder, durability, linkless: disk::Linkless::default() }) })
     }
 
     /// The folder, absolute.
@@ -141,6 +146,26 @@ impl LocalStore {
 
     fn failed(&self, name: &str, error: io::Error) -> StoreError {
         failed(&self.inner.root, name, error)
+    }
+
+    fn answer(&self, name: &str, made: io::Result<disk::Made>) -> Result<Create, StoreError> {
+        match made {
+            Ok(disk::Made::Created) => Ok(Create::Created),
+            Ok(disk::Made::Exists) => Ok(Create::Exists),
+            Ok(disk::Made::Unclear(error)) => Ok(Create::Unknown(error.to_string())),
+            Ok(disk::Made::NoLinks(error)) => Err(StoreError::Unusable {
+                url: self.inner.root.clone(),
+                problem: format!(
+                    "no hard link could be made ({error}), and the system has no rename that replaces nothing here"
+                ),
+                advice: "use a folder that may be written, on a file system with hard links, or keep the table's commits in \
+                         an external index (--index sqlite:PATH)"
+                    .to_owned(),
+            }),
+            Ok(disk::Made::Nothing(error)) => Err(self.failed(name, error)),
+            // The thread that did the work is gone; how far it came is not known.
+            Err(error) => Ok(Create::Unknown(error.to_string())),
+        }
     }
 
     fn is_quick(&self, size_bytes: u64) -> bool {
@@ -215,20 +240,10 @@ impl Store for LocalStore {
     }
 
     async fn create(&self, name: &str, bytes: Bytes) -> Result<Create, StoreError> {
-        let (path, durability) = (self.path_to_write(name)?, self.inner.durability);
-        match self.run(bytes.len(), move || Ok(disk::create(&path, &bytes, durability))).await {
-            Ok(disk::Made::Created) => Ok(Create::Created),
-            Ok(disk::Made::Exists) => Ok(Create::Exists),
-            Ok(disk::Made::Unclear(error)) => Ok(Create::Unknown(error.to_string())),
-            Ok(disk::Made::NoLinks(error)) => Err(StoreError::Unusable {
-                url: self.inner.root.clone(),
-                problem: format!("no hard link could be made ({error})"),
-                advice: "use a folder that may be written, on a file system with hard links".to_owned(),
-            }),
-            Ok(disk::Made::Nothing(error)) => Err(self.failed(name, error)),
-            // The thread that did the work is gone; how far it came is not known.
-            Err(error) => Ok(Create::Unknown(error.to_string())),
-        }
+        let (path, inner) = (self.path_to_write(name)?, Arc::clone(&self.inner));
+        let size_bytes = bytes.len();
+        let made = move || Ok(disk::create(&path, &bytes, inner.durability, &inner.linkless));
+        self.answer(name, self.run(size_bytes, made).await)
     }
 
     async fn copy(&self, from: &str, to: &str) -> Result<(), StoreError> {
@@ -272,6 +287,17 @@ impl Store for LocalStore {
             None => Ok(()),
             Some((at, error)) => Err(self.failed(names.get(at).map_or("several objects", String::as_str), error)),
         }
+    }
+}
+
+/// By `renameat2` with `RENAME_NOREPLACE` on Linux, by a hard link and an unlink where there is no such call. With [`Durability::Full`]
+/// the folder is fsynced; the object's bytes are those of a put, which are durable already.
+#[async_trait]
+impl MoveIfAbsent for LocalStore {
+    async fn move_if_absent(&self, from: &str, to: &str) -> Result<Create, StoreError> {
+        let (source, target, durability) = (self.path(from)?, self.path_to_write(to)?, self.inner.durability);
+        let moved = self.run(0, move || Ok(disk::move_new(&source, &target, durability))).await;
+        self.answer(to, moved)
     }
 }
 

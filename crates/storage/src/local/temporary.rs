@@ -72,11 +72,20 @@ impl Temporary {
     }
 
     /// Gives it the name, unless an object has it.
-    pub(super) fn link(&self, target: &Path) -> io::Result<()> {
+    pub(super) fn link(&mut self, target: &Path) -> io::Result<()> {
         match &self.path {
             Some(path) => fs::hard_link(path, target),
             None => unnamed::link(&self.file, target),
         }
+    }
+
+    /// Gives it the name instead of its own, unless an object has it: where there are no hard links.
+    pub(super) fn rename_new(&mut self, target: &Path) -> io::Result<()> {
+        if let Some(path) = &self.path {
+            rename_new(path, target)?;
+            self.path = None;
+        }
+        Ok(())
     }
 
     /// Gives it the name, whoever had it.
@@ -118,6 +127,20 @@ fn in_folder<T>(target: &Path, durability: Durability, make: impl Fn() -> io::Re
         }
     }
     Err(last)
+}
+
+/// Renames a file, unless something has the name. The kernel decides, as for a link (`renameat2(2)`: `RENAME_NOREPLACE`, which FAT,
+/// exFAT, SMB and others have that know no hard links).
+#[cfg(target_os = "linux")]
+pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
+}
+
+/// Elsewhere there is no such call.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn rename_new(_from: &Path, _to: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Files without a name, as Linux has them (`open(2)`: `O_TMPFILE`; most local file systems, not NFS).

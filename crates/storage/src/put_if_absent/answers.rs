@@ -1,9 +1,14 @@
 //! What an `object_store` error means.
 
+use super::statuses::{self, Meaning, Said};
 use crate::redact::{Secrets, Told};
 use crate::{Create, StoreError};
 use object_store::Error;
 use object_store::path::Path;
+
+/// What to do about a store without the condition.
+pub(crate) const NO_CONDITION: &str = "keep its commits in an external index (--index, lakebed_storage::Indexed), or use a \
+                                       store that honours If-None-Match; docs/stores.md lists them";
 
 /// Turns foreign errors into ours, without secrets.
 #[derive(Clone)]
@@ -52,41 +57,56 @@ impl Answers {
     /// What a create answers that the store did not acknowledge.
     pub(super) fn refused_create(&self, name: &str, error: &Error) -> Result<Create, StoreError> {
         let text = error.to_string();
-        let unknown = || Create::Unknown(self.secrets.clean(&text));
-        if matches!(error, Error::AlreadyExists { .. } | Error::Precondition { .. } | Error::NotModified { .. }) {
-            return Ok(Create::Exists);
+        let said = said(error, &text);
+        match statuses::answer(said, &text, was_retried(&text)).meaning {
+            Meaning::Exists => Ok(Create::Exists),
+            Meaning::NotNow => Ok(Create::NotNow { after_ms: 0 }),
+            Meaning::Refused if matches!(said, Said::Unsupported | Said::Status(501)) => Err(self.unsupported(&text)),
+            Meaning::Refused => Err(self.error(name, error)),
+            // A success that the client does not believe in is none that we can tell anybody.
+            Meaning::Unknown | Meaning::Created => Ok(Create::Unknown(self.secrets.clean(&text))),
         }
-        // Whatever the last try says, an earlier one may have stored the object.
-        if was_retried(&text) {
-            return Ok(unknown());
+    }
+
+    /// What a move answers that the store did not acknowledge.
+    pub(super) fn refused_move(&self, name: &str, error: &Error) -> Result<Create, StoreError> {
+        // What was to be moved is not there: an earlier try may have moved it.
+        if matches!(error, Error::NotFound { .. }) {
+            return Ok(Create::Unknown(self.secrets.clean(&error.to_string())));
         }
-        if is_certain_refusal(error) {
-            return Err(self.error(name, error));
-        }
-        match status_of(&text) {
-            Some(304 | 409 | 412) => Ok(Create::Exists),
-            Some(429 | 503) => Ok(Create::NotNow { after_ms: 0 }),
-            // 408, and 400 with S3's code RequestTimeout: the store waited for bytes and cannot be sure that none came.
-            Some(408) => Ok(unknown()),
-            Some(400..=499) if !text.contains("RequestTimeout") => Err(self.error(name, error)),
-            Some(_) => Ok(unknown()),
-            None if never_connected(error) => Ok(Create::NotNow { after_ms: 0 }),
-            None => Ok(unknown()),
+        self.refused_create(name, error)
+    }
+
+    fn unsupported(&self, text: &str) -> StoreError {
+        StoreError::Unusable {
+            url: self.root.clone(),
+            problem: format!("it cannot create an object only where there is none ({})", self.secrets.clean(text)),
+            advice: NO_CONDITION.to_owned(),
         }
     }
 }
 
-fn is_certain_refusal(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::PermissionDenied { .. }
-            | Error::Unauthenticated { .. }
-            | Error::NotSupported { .. }
-            | Error::NotImplemented { .. }
-            | Error::InvalidPath { .. }
-            | Error::NotFound { .. }
-            | Error::UnknownConfigurationKey { .. }
-    )
+/// What was said, as the table knows it.
+fn said(error: &Error, text: &str) -> Said {
+    let status = status_of(text);
+    let or = |default| Said::Status(status.unwrap_or(default));
+    match error {
+        Error::NotModified { .. } => or(304),
+        Error::Unauthenticated { .. } => or(401),
+        Error::PermissionDenied { .. } => or(403),
+        Error::NotFound { .. } => or(404),
+        Error::AlreadyExists { .. } => or(409),
+        Error::Precondition { .. } => or(412),
+        Error::NotSupported { .. } | Error::NotImplemented { .. } | Error::UnknownConfigurationKey { .. } => {
+            Said::Unsupported
+        }
+        Error::InvalidPath { .. } => Said::Status(400),
+        _ => match status {
+            Some(status) => Said::Status(status),
+            None if text.contains("redirect without LOCATION") => Said::NoDirection,
+            None => of_the_connection(error),
+        },
+    }
 }
 
 /// The HTTP status in the text of an error: `object_store` keeps the type that holds it private.
@@ -101,21 +121,27 @@ fn was_retried(text: &str) -> bool {
     text.contains(" retries, max_retries: ")
 }
 
-/// The request never left, because no connection could be made.
-#[cfg(feature = "aws")]
-fn never_connected(error: &Error) -> bool {
+/// What became of the connection.
+#[cfg(feature = "cloud")]
+fn of_the_connection(error: &Error) -> Said {
     use object_store::client::{HttpError, HttpErrorKind};
     let mut cause = std::error::Error::source(error);
     while let Some(inner) = cause {
         if let Some(http) = inner.downcast_ref::<HttpError>() {
-            return http.kind() == HttpErrorKind::Connect;
+            return match http.kind() {
+                HttpErrorKind::Connect => Said::NoConnection,
+                HttpErrorKind::Timeout => Said::Timeout,
+                // `Request` is also what a connection is called that was closed without an answer.
+                HttpErrorKind::Interrupted | HttpErrorKind::Request => Said::Reset,
+                _ => Said::Other,
+            };
         }
         cause = inner.source();
     }
-    false
+    Said::Other
 }
 
-#[cfg(not(feature = "aws"))]
-fn never_connected(_error: &Error) -> bool {
-    false
+#[cfg(not(feature = "cloud"))]
+fn of_the_connection(_error: &Error) -> Said {
+    Said::Other
 }

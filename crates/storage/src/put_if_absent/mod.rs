@@ -2,17 +2,22 @@
 
 mod answers;
 mod listing;
+mod statuses;
+
+pub(crate) use answers::NO_CONDITION;
+pub use statuses::{CREATE_ANSWERS, CreateAnswer, Meaning, Said, create_answers_markdown};
 
 use crate::name::{check_folder, check_name};
 use crate::redact::{self, Secrets};
-use crate::{Create, Listed, Store, StoreError};
+use crate::{Create, Listed, MoveIfAbsent, Store, StoreError};
 use answers::Answers;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::StreamExt;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, Error, GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, PutOptions, UpdateVersion,
+    CopyOptions, Error, GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, PutOptions, RenameOptions,
+    RenameTargetMode, UpdateVersion,
 };
 use std::fmt;
 use std::ops::Range;
@@ -20,14 +25,23 @@ use std::sync::Arc;
 
 /// A [`Store`] over an `object_store` whose [`PutMode::Create`] is atomic, below a prefix in it.
 ///
+/// # What each store promises
+/// | store | the condition | promised by | tried out by [`crate::open`] |
+/// |---|---|---|---|
+/// | Amazon S3 | `If-None-Match: *` on `PutObject` | Amazon, since August 2024, in every region | no |
+/// | Amazon S3 Express One Zone (buckets `…--x-s3`) | the same | Amazon, since November 2024 | no |
+/// | Google Cloud Storage | `x-goog-if-generation-match: 0` | Google; requests on one object are strongly consistent | no |
+/// | Azure Blob Storage, also with a hierarchical namespace (`az:`, `abfs:`, `abfss:`) | `If-None-Match: *` on `Put Blob` | Microsoft | no |
+/// | Cloudflare R2 (`s3:` with its endpoint) | `If-None-Match: *` | Cloudflare | yes |
+/// | MinIO, Ceph RGW, and whatever else speaks S3 (`s3:` with an endpoint) | `If-None-Match: *` | its maker and its release; old ones ignore it | yes |
+/// | `object_store`'s own memory | a look and an insertion under one lock | its source | – |
+/// | `object_store`'s local files | `link(2)`; nothing is fsynced unless asked for, so prefer [`crate::LocalStore`] | the kernel | – |
+///
+/// All of them: of any number of conditional puts of one name at most one is acknowledged, a reader sees the whole object or none, and
+/// what was acknowledged is in every later read and listing. *Tried out* means [`crate::Probed`].
+///
 /// # What a create answers
-/// | the store says | answer |
-/// |---|---|
-/// | stored | [`Create::Created`] |
-/// | `AlreadyExists`, `Precondition`, `NotModified`, or a plain error with status 304, 409 or 412 | [`Create::Exists`] |
-/// | status 429 or 503, or no connection could be made | [`Create::NotNow`] |
-/// | denied, not authenticated, not supported, bad path, any other status 4xx | an error: certainly nothing was created |
-/// | anything else: timeout, reset, other status 5xx | [`Create::Unknown`] |
+/// [`crate::CREATE_ANSWERS`] says it for each status and each way in which a connection ends; `docs/stores.md` prints it.
 ///
 /// *Exists* is not a lost race: real S3 answers 409 `ConditionalRequestConflict` while another create is under way, and
 /// `object_store` reports that as `AlreadyExists`, so there may be no object at all. And a client that retries inside
@@ -227,5 +241,18 @@ impl Store for PutIfAbsent {
             first = first.and(answer);
         }
         first
+    }
+}
+
+/// Through `object_store`'s rename in create mode, by the client that does not retry, where there is one.
+#[async_trait]
+impl MoveIfAbsent for PutIfAbsent {
+    async fn move_if_absent(&self, from: &str, to: &str) -> Result<Create, StoreError> {
+        let (source, target) = (self.location(from)?, self.location(to)?);
+        let options = RenameOptions::new().with_target_mode(RenameTargetMode::Create);
+        match self.creates.rename_opts(&source, &target, options).await {
+            Ok(()) => Ok(Create::Created),
+            Err(error) => self.answers.refused_move(to, &error),
+        }
     }
 }

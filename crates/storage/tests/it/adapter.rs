@@ -167,9 +167,17 @@ async fn certain_refusals_are_errors() {
     for make in denied {
         assert!(matches!(created_with(make).await, Err(StoreError::Denied { .. })));
     }
-    let others: [MakeError; 4] = [
+    let unable: [MakeError; 3] = [
         Arc::new(|| Error::NotSupported { source: source("no conditions here") }),
         Arc::new(|| Error::NotImplemented { operation: "put".to_owned(), implementer: "http".to_owned() }),
+        generic("Server returned non-2xx status code: 501 Not Implemented: <Code>NotImplemented</Code>"),
+    ];
+    for make in unable {
+        let refused = created_with(make).await.expect_err("refused");
+        assert!(matches!(refused, StoreError::Unusable { .. }), "{refused}");
+        assert!(refused.to_string().contains("--index"), "{refused}");
+    }
+    let others: [MakeError; 2] = [
         Arc::new(move || Error::NotFound { path: path(), source: source("no such bucket") }),
         generic("Server returned non-2xx status code: 413 Payload Too Large: "),
     ];

@@ -17,13 +17,16 @@ fn create_in(folder: &str) -> String {
     };
     match answer {
         Ok(create) => format!("{create:?}"),
-        Err(StoreError::Unusable { problem, .. }) => format!("Unusable {problem}"),
+        Err(StoreError::Unusable { problem, advice, .. }) => format!("Unusable {problem}; {advice}"),
         Err(error) => format!("Error {error}"),
     }
 }
 
 fn under_strace(inject: &str, folder: &Path) -> String {
-    traced(&["-e", "trace=fsync,linkat,unlink", "-e", &format!("inject={inject}")], folder)
+    let injected: Vec<String> = inject.split(' ').map(|one| format!("inject={one}")).collect();
+    let mut options = vec!["-e", "trace=fsync,linkat,unlink,renameat2"];
+    options.extend(injected.iter().flat_map(|one| ["-e", one.as_str()]));
+    traced(&options, folder)
 }
 
 /// As on a file system that knows no files without a name: the first attempt to open the folder itself is one to make such a file.
@@ -77,8 +80,7 @@ fn each_step_of_a_durable_create_may_fail() {
     let cases = [
         ("fsync:error=EIO:when=1", "Error ", false),
         ("linkat:error=ENOSPC", "Error ", false),
-        ("linkat:error=EPERM", "Unusable no hard link could be made", false),
-        ("linkat:error=EOPNOTSUPP", "Unusable no hard link could be made", false),
+        ("linkat:error=EPERM", "Created", true),
         ("linkat:error=EIO", "Unknown(", false),
         ("linkat:error=EEXIST", "Exists", false),
         ("fsync:error=EIO:when=2", "Unknown(", true),
@@ -118,6 +120,64 @@ async fn a_killed_create_leaves_the_object_and_at_most_a_hidden_file() {
         assert_eq!(store.get(NAME).await.expect("an answer"), Some("whole".into()));
         assert_eq!(store.create(NAME, "again".into()).await.expect("an answer"), lakebed_storage::Create::Exists);
     }
+}
+
+/// Field case 127: on a file system without hard links, whatever it calls that, a rename that replaces nothing decides; where there is
+/// none either the create is refused, and says what is missing, why, and what to do. Nothing is left in either case.
+#[test]
+fn case_127_a_file_system_without_hard_links() {
+    if !strace_works() {
+        println!("skipped: no strace that may trace");
+        return;
+    }
+    for error in ["ENOSYS", "EPERM", "EACCES", "EOPNOTSUPP"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let linkless = format!("linkat:error={error}");
+        assert_eq!(under_strace(&linkless, folder.path()), "Created", "{error}");
+        assert_eq!(under_strace(&linkless, folder.path()), "Exists", "{error}");
+        assert_eq!(files(folder.path()), [NAME], "{error}");
+        let lost = format!("{linkless} renameat2:error=EEXIST");
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(under_strace(&lost, folder.path()), "Exists", "{error}");
+        assert_eq!(files(folder.path()), [""; 0], "{error}");
+        for refusal in ["EINVAL", "ENOSYS"] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let told = under_strace(&format!("{linkless} renameat2:error={refusal}"), folder.path());
+            assert!(told.starts_with("Unusable no hard link could be made (") && told.contains("os error"), "{told}");
+            assert!(told.contains("no rename that replaces nothing") && told.contains("--index sqlite:"), "{told}");
+            assert_eq!(files(folder.path()), [""; 0], "{error} {refusal}");
+        }
+    }
+}
+
+/// The race on a file system without hard links: as many threads as it has tasks, one name, one winner.
+#[test]
+fn case_127_a_race_without_hard_links() {
+    const RACE: &str = "LAKEBED_TEST_LINKLESS_RACE";
+    if let Ok(folder) = std::env::var(RACE) {
+        let store: std::sync::Arc<dyn Store> =
+            std::sync::Arc::new(LocalStore::new(folder, Durability::Full).expect("a store"));
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build();
+        let report = runtime.expect("threads").block_on(lakebed_storage::suite::race(&store, 32, 20));
+        println!("ANSWER {report:?}");
+        return;
+    }
+    if !strace_works() {
+        println!("skipped: no strace that may trace");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Command::new("strace")
+        .args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=linkat", "-e", "inject=linkat:error=EPERM"])
+        .arg(std::env::current_exe().expect("this test"))
+        .args(["--exact", "faults::case_127_a_race_without_hard_links", "--nocapture"])
+        .env(RACE, folder.path())
+        .stdin(Stdio::null())
+        .output()
+        .expect("strace runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let wanted = "Ok(RaceReport { rounds: 20, creates: 640, unclear: 0 })";
+    assert!(text.contains(wanted), "{text}");
 }
 
 /// Where a file can be made without a name but not be given one, one with a name is tried.

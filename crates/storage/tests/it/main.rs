@@ -8,12 +8,18 @@
 )]
 
 mod adapter;
+mod adapters;
+#[cfg(all(feature = "aws", feature = "azure", feature = "gcp"))]
+mod clouds;
 #[cfg(target_os = "linux")]
 mod faults;
-#[cfg(feature = "aws")]
+#[cfg(all(feature = "aws", feature = "azure", feature = "gcp"))]
 mod http;
 mod local;
 mod memory;
 mod opening;
+mod printed;
+#[cfg(all(feature = "aws", feature = "azure", feature = "gcp"))]
+mod scripted;
 mod stores;
 mod wrappers;

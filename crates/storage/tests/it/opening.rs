@@ -71,10 +71,112 @@ fn no_secret_is_shown() {
     assert!(!shown.contains("SECRET"), "{shown}");
 }
 
-#[cfg(not(feature = "aws"))]
 #[test]
 fn a_scheme_that_is_not_compiled_in_names_its_feature() {
-    assert!(refused("s3://bucket/table", &StoreOptions::new()).contains("feature `aws`"));
+    let clouds = [
+        ("s3://bucket/table", "aws", cfg!(feature = "aws")),
+        ("gs://bucket/table", "gcp", cfg!(feature = "gcp")),
+        ("az://container/table", "azure", cfg!(feature = "azure")),
+        ("abfss://container@account.dfs.core.windows.net/table", "azure", cfg!(feature = "azure")),
+    ];
+    for (url, feature, _) in clouds.into_iter().filter(|(.., built_in)| !built_in) {
+        assert!(refused(url, &StoreOptions::new()).contains(&format!("feature `{feature}`")), "{url}");
+    }
+}
+
+#[cfg(feature = "azure")]
+mod azure {
+    use super::refused;
+    use lakebed_storage::{StoreOptions, open};
+
+    #[test]
+    fn urls_are_checked() {
+        let real = StoreOptions::new().option("azure_storage_use_emulator", "false");
+        let options = real.clone().option("account_name", "me").option("azure_storage_token", "SECRET1");
+        for url in [
+            "az:box",
+            "az://",
+            "az://box:9000/x",
+            "abfss://box:SECRET2@me.dfs.core.windows.net/x",
+            "az://b/x?sig=SECRET3",
+        ] {
+            let message = refused(url, &options);
+            assert!(message.contains("az://container/folder") && !message.contains("SECRET"), "{message}");
+        }
+        let message = refused("abfss://box@elsewhere.example/x", &options);
+        assert!(message.contains("abfss://box@elsewhere.example/x"), "{message}");
+        assert!(refused("az://box/x", &options.clone().option("acount_name", "x")).contains("`acount_name`"));
+        let without = real.option("azure_storage_token", "SECRET1");
+        let message = refused("az://box/x", &without);
+        assert!(message.to_lowercase().contains("account") && !message.contains("SECRET"), "{message}");
+    }
+
+    /// The container is part of the root, because the key of an index is made of it.
+    #[test]
+    fn every_form_opens() {
+        let options = StoreOptions::new().option("account_name", "me").option("azure_storage_token", "SECRET1");
+        for url in [
+            "az://box/a%20b/",
+            "abfs://box/a",
+            "abfss://box@me.dfs.core.windows.net/a",
+            "abfss://box@me.blob.core.windows.net/a",
+            "abfss://box@onelake.dfs.fabric.microsoft.com/a",
+        ] {
+            let store = open(url, &options).expect(url);
+            assert_eq!(store.root(), url);
+            assert!(!format!("{store:?}").contains("SECRET"));
+        }
+    }
+}
+
+#[cfg(feature = "gcp")]
+mod gcs {
+    use super::refused;
+    use lakebed_storage::{StoreOptions, open};
+
+    #[test]
+    fn urls_and_options_are_checked() {
+        let options = StoreOptions::new().option("google_bearer_token", "SECRET1");
+        for url in ["gs:bucket", "gs://", "gs://bucket:9000/x", "gs://me@bucket/x", "gs://bucket/x?generation=3"] {
+            assert!(refused(url, &options).contains("gs://bucket/folder"), "{url}");
+        }
+        let message = refused("gs://bucket/x", &options.clone().option("google_service_acount", "SECRET2"));
+        assert!(message.contains("google_service_acount") && !message.contains("SECRET"), "{message}");
+        let message = refused("gs://bucket/x", &options.clone().option("google_service_account_key", "{SECRET3"));
+        assert!(!message.contains("SECRET"), "{message}");
+        let store = open("gs://bucket/a%20b/", &options).expect("a store");
+        assert_eq!(store.root(), "gs://bucket/a%20b/");
+        assert!(!format!("{store:?} {options:?}").contains("SECRET"));
+    }
+}
+
+/// Where the endpoint is the cloud's own, nobody tries anything out.
+#[cfg(all(feature = "aws", feature = "azure", feature = "gcp"))]
+#[test]
+fn only_endpoints_of_others_are_tried_out() {
+    let token = |key: &str| StoreOptions::new().option(key, "SECRET").option("allow_http", "true");
+    let azure =
+        || token("azure_storage_token").option("account_name", "me").option("azure_storage_use_emulator", "false");
+    // What tests on a server read.
+    let elsewhere = std::env::var_os("AWS_ENDPOINT").is_some();
+    let cases = [
+        ("s3://bucket/x", token("session_token"), elsewhere),
+        ("s3://bucket--use1-az4--x-s3/x", token("session_token"), elsewhere),
+        ("s3://bucket/x", token("session_token").option("endpoint", "https://s3.eu-west-1.amazonaws.com"), false),
+        ("s3://bucket/x", token("session_token").option("endpoint", "https://id.r2.cloudflarestorage.com"), true),
+        ("s3://bucket/x", token("session_token").option("endpoint", "https://amazonaws.com.example"), true),
+        ("s3://bucket/x", token("session_token").option("endpoint", "https://notamazonaws.com"), true),
+        ("gs://bucket/x", token("google_bearer_token"), false),
+        ("gs://bucket/x", token("google_bearer_token").option("google_base_url", "http://127.0.0.1:1"), true),
+        ("az://box/x", azure(), false),
+        ("az://box/x", token("azure_storage_token").option("azure_storage_use_emulator", "true"), true),
+        ("az://box/x", azure().option("endpoint", "https://me.blob.core.windows.net"), false),
+    ];
+    for (url, options, tried) in cases {
+        let opened = |options: &StoreOptions| format!("{:?}", open(url, options).expect(url));
+        assert_eq!(opened(&options).starts_with("Probed"), tried, "{url} {options:?}");
+        assert!(!opened(&options.clone().without_probe()).starts_with("Probed"), "{url}");
+    }
 }
 
 #[cfg(feature = "aws")]

@@ -12,15 +12,15 @@ const ROUNDS: u64 = 200;
 /// Every promise of the contract is one check; a suite that stops early must not pass.
 const CHECKS: usize = 23;
 
-fn local(folder: &tempfile::TempDir, durability: Durability) -> Arc<dyn Store> {
+pub(crate) fn local(folder: &tempfile::TempDir, durability: Durability) -> Arc<dyn Store> {
     Arc::new(LocalStore::new(folder.path().join("table"), durability).expect("a local store"))
 }
 
-fn adapted(store: impl object_store::ObjectStore, prefix: &str) -> Arc<dyn Store> {
+pub(crate) fn adapted(store: impl object_store::ObjectStore, prefix: &str) -> Arc<dyn Store> {
     Arc::new(PutIfAbsent::new(Arc::new(store), prefix, "test://store").expect("an adapter"))
 }
 
-async fn holds(store: Arc<dyn Store>) {
+pub(crate) async fn holds(store: Arc<dyn Store>) {
     let report = suite::run(&store).await.unwrap_or_else(|violation| panic!("{violation}"));
     assert_eq!(report.checks.len(), CHECKS, "{:?}", report.checks);
     let left = store.list("", None, 10).await.expect("a listing");
@@ -28,15 +28,20 @@ async fn holds(store: Arc<dyn Store>) {
 }
 
 async fn races(store: Arc<dyn Store>) {
+    races_of(store, ROUNDS).await;
+}
+
+/// So many rounds: fewer where each request costs a hundred times as much.
+pub(crate) async fn races_of(store: Arc<dyn Store>, rounds: u64) {
     let counting = Arc::new(Counting::new(Arc::clone(&store)));
     let counted: Arc<dyn Store> = counting.clone();
     let begin = Instant::now();
-    let report = suite::race(&counted, TASKS, ROUNDS).await.unwrap_or_else(|violation| panic!("{violation}"));
-    println!("{}: {ROUNDS} rounds of {TASKS} in {:?}", store.root(), begin.elapsed());
-    assert_eq!((report.rounds, report.unclear), (ROUNDS, 0));
+    let report = suite::race(&counted, TASKS, rounds).await.unwrap_or_else(|violation| panic!("{violation}"));
+    println!("{}: {rounds} rounds of {TASKS} in {:?}", store.root(), begin.elapsed());
+    assert_eq!((report.rounds, report.unclear), (rounds, 0));
     let creates = counting.take().count(Operation::Create);
     assert_eq!(u64::try_from(creates).expect("a count"), report.creates);
-    assert_eq!(report.creates, 32 * ROUNDS);
+    assert_eq!(report.creates, 32 * rounds);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
