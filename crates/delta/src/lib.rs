@@ -44,8 +44,8 @@ mod upkeep;
 
 pub use checkpoint::{CheckpointFile, sidecars_of, wants_v2_checkpoints, write_checkpoint, write_v2_checkpoint};
 pub use commit::{
-    DeltaFormat, FileSeen, JudgedBy, Landed, LandedRows, LookAtRows, Pending, Reads, RowChange, SOURCES_TAG, SeenRow,
-    Taking, Transaction, Vectors, Vouched, inline_rows, landed_rows, name_row_tracking_columns,
+    DeltaFormat, FileSeen, JudgedBy, Landed, LandedRows, LookAtRows, Pending, Reads, RowChange, SOURCES_TAG, Taking,
+    Transaction, Vectors, Vouched, inline_rows, landed_rows, name_row_tracking_columns,
 };
 pub use error::DeltaError;
 pub use interval::interval_ms;

@@ -2,8 +2,9 @@
 
 use crate::build::{self, Inputs};
 use crate::manifest::INLINE_TRANSACTION_BYTES_MAX;
+use crate::precise::{self, Decided, LookAtRows};
 use crate::transaction::{Transaction, describe, file_name};
-use crate::{Landed, Pending, Snapshot, VersionCache, facts_of, rebase};
+use crate::{JudgedBy, Landed, Pending, Snapshot, VersionCache, facts_of, rebase};
 use bytes::Bytes;
 use lakebed_commit::{
     EntryRef, Fetched, Finished, Format, FormatError, Judged, Listed, Listing, ObjectName, Page, Parsed, Rebased,
@@ -38,7 +39,8 @@ const TABLE_EXISTS: Reason = Reason {
 #[derive(Clone, Debug)]
 pub struct LanceFormat {
     scheme: Scheme,
-    policy: &'static Policy<LanceFacts, { LanceKind::COUNT }>,
+    policy: JudgedBy,
+    looker: Option<Arc<dyn LookAtRows>>,
     first: Version,
     cache: Option<Arc<dyn VersionCache>>,
 }
@@ -46,15 +48,27 @@ pub struct LanceFormat {
 impl Default for LanceFormat {
     /// A new table's scheme, and Lance's own rules.
     fn default() -> Self {
-        Self { scheme: Scheme::V2, policy: &LANCE, first: FIRST, cache: None }
+        Self::new(Scheme::V2, &LANCE)
     }
 }
 
 impl LanceFormat {
-    /// A table whose manifests have names of this scheme, judged by this policy. New tables have V2 names.
+    /// A table whose manifests have names of this scheme, judged by a table of Lance's operations. New tables have V2 names.
     #[must_use]
     pub const fn new(scheme: Scheme, policy: &'static Policy<LanceFacts, { LanceKind::COUNT }>) -> Self {
-        Self { scheme, policy, first: FIRST, cache: None }
+        Self::judged_by(scheme, JudgedBy::Operations(policy))
+    }
+
+    /// A table whose manifests have names of this scheme, judged by a policy of any kind.
+    #[must_use]
+    pub const fn judged_by(scheme: Scheme, policy: JudgedBy) -> Self {
+        Self { scheme, policy, looker: None, first: FIRST, cache: None }
+    }
+
+    /// With somebody who looks at rows of data files where nothing else decides.
+    #[must_use]
+    pub fn with_looker(self, looker: Arc<dyn LookAtRows>) -> Self {
+        Self { looker: Some(looker), ..self }
     }
 
     /// For a table whose first version has this number: a clone keeps the number of what it was made of.
@@ -222,26 +236,43 @@ impl Format for LanceFormat {
             && pending.rendered.contains(transaction.encoded())
     }
 
-    fn judge(&self, pending: &Pending, landed: &Landed, _: &Fetched) -> Result<Judged, FormatError> {
+    fn judge(&self, pending: &Pending, landed: &Landed, fetched: &Fetched) -> Result<Judged, FormatError> {
         let Some(base) = &pending.base else {
             let evidence = Some(Evidence::text(format!("version {} stands", landed.version())));
             return Ok(Judged::Verdict(Judgement::by(Verdict::Incompatible, TABLE_EXISTS, evidence)));
         };
-        let theirs = match &landed.transaction {
-            Some(transaction) => facts_of(transaction.message(), Some(base), Some(&landed.snapshot)),
-            None => LanceFacts::default(),
-        };
-        let judgement = self.policy.judge((pending.kind().at(), &pending.facts), (landed.kind().at(), &theirs));
-        Ok(Judged::Verdict(judgement))
+        if let JudgedBy::Operations(policy) = self.policy {
+            let theirs = match &landed.transaction {
+                Some(transaction) => facts_of(transaction.message(), Some(base), Some(&landed.snapshot)),
+                None => LanceFacts::default(),
+            };
+            let judgement = policy.judge((pending.kind().at(), &pending.facts), (landed.kind().at(), &theirs));
+            return Ok(Judged::Verdict(judgement));
+        }
+        Ok(match precise::decide(self.policy, pending, landed, fetched, self.looker.as_deref())? {
+            Decided::Needs(names) => Judged::Needs(names),
+            Decided::Verdict(judgement, _) => Judged::Verdict(judgement),
+        })
     }
 
-    fn rebase(&self, pending: &mut Pending, landed: &Landed, _: &Fetched) -> Result<Rebased, FormatError> {
-        rebase::follow(pending, landed)?;
+    fn rebase(&self, pending: &mut Pending, landed: &Landed, fetched: &Fetched) -> Result<Rebased, FormatError> {
+        if let JudgedBy::Operations(_) = self.policy {
+            rebase::follow(pending, landed)?;
+            return Ok(Rebased::Done);
+        }
+        let needs = precise::follow(self.policy, pending, landed, fetched, self.looker.as_deref())?;
+        if !needs.is_empty() {
+            return Ok(Rebased::Needs(needs));
+        }
+        rebase::move_on(pending, landed)?;
         Ok(Rebased::Done)
     }
 
     fn finish(&self, pending: &mut Pending, fetched: &Fetched) -> Result<Finished, FormatError> {
-        rebase::finish(pending, fetched)
+        match self.policy {
+            JudgedBy::Operations(_) => rebase::finish(pending, fetched),
+            JudgedBy::Rows(_) | JudgedBy::Matrix => precise::settle(pending, fetched),
+        }
     }
 }
 

@@ -32,6 +32,7 @@
 //!
 //! Sources: the Lance table format's specification pages, and what released Lance clients read and write.
 
+mod bounds;
 pub mod build;
 mod cache;
 mod coverage;
@@ -46,6 +47,8 @@ pub mod index;
 mod landed;
 pub mod manifest;
 mod pending;
+mod policy;
+mod precise;
 pub mod proto;
 mod rebase;
 pub mod row_ids;
@@ -53,6 +56,7 @@ pub mod schema;
 mod snapshot;
 pub mod transaction;
 
+pub use bounds::{FileBounds, with_bounds};
 pub use cache::VersionCache;
 pub use detached::render_detached;
 pub use facts::facts_of;
@@ -61,4 +65,6 @@ pub use head::{TransactionHead, VersionHead};
 pub use lakebed_commit::FormatError as LanceError;
 pub use landed::Landed;
 pub use pending::{Creation, Pending};
+pub use policy::JudgedBy;
+pub use precise::{BLIND, FragmentSeen, LookAtRows, Reads};
 pub use snapshot::Snapshot;

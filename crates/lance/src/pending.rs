@@ -1,6 +1,7 @@
 //! Our transaction, on the version that it currently follows.
 
 use crate::facts::{Ours, ours_facts};
+use crate::precise::{Reads, Rows};
 use crate::proto::table::transaction::Operation;
 use crate::proto::table::{DataFragment, DeletionFile, Transaction as Message};
 use crate::transaction::{Transaction, file_name, kind_of};
@@ -75,6 +76,10 @@ pub struct Pending {
     pub(crate) affected: Option<BTreeMap<u64, RowSet>>,
     pub(crate) read_fragments: BTreeMap<u64, DataFragment>,
     pub(crate) facts: LanceFacts,
+    /// What it looked at, for policies that judge rows.
+    pub(crate) reads: Reads,
+    /// Its rows and where they stand by now, for policies that judge rows.
+    pub(crate) rows: Rows,
     pub(crate) marked: BTreeMap<u64, Marked>,
     pub(crate) rendered: Vec<Bytes>,
     /// The last entry that was made of it, and the version that stands in it.
@@ -148,6 +153,7 @@ impl Pending {
         // What was given counts as written: whoever gives a transaction again, after a crash or an unknown answer, is told
         // where it landed.
         let rendered = vec![Transaction::new(message.clone()).encoded().clone()];
+        let reads = Reads::of_message(&message);
         let mut pending = Self {
             message,
             id,
@@ -158,6 +164,8 @@ impl Pending {
             affected: None,
             read_fragments: BTreeMap::new(),
             facts: LanceFacts::default(),
+            reads,
+            rows: Rows::default(),
             marked: BTreeMap::new(),
             rendered,
             built: None,
@@ -172,6 +180,15 @@ impl Pending {
     #[must_use]
     pub fn with_affected_rows(mut self, rows: BTreeMap<u64, RowSet>) -> Self {
         self.affected = Some(rows);
+        self.capture();
+        self
+    }
+
+    /// What it looked at, where that is known. Without this, a Delete and an Update may have looked at any row, and everything else
+    /// at none.
+    #[must_use]
+    pub fn with_reads(mut self, reads: Reads) -> Self {
+        self.reads = reads;
         self.capture();
         self
     }
@@ -226,6 +243,7 @@ impl Pending {
             base: self.base.as_deref(),
             read_fragments: &self.read_fragments,
             affected: self.affected.as_ref(),
+            reads: &self.reads,
         });
     }
 

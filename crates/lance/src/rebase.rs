@@ -37,6 +37,21 @@ const FRAGMENT_CHANGED: Reason = Reason {
 
 /// Moves ours behind a landed version, and notes which of its fragments have another deletion file since.
 pub(crate) fn follow(pending: &mut Pending, landed: &Landed) -> Result<(), LanceError> {
+    let base = check_next(pending, landed)?;
+    if takes_rows(pending) {
+        for id in pending.read_fragments.keys() {
+            let deleted = |snapshot: &Snapshot| snapshot.fragment(*id).map(|fragment| fragment.deletion_file);
+            if deleted(&base) != deleted(&landed.snapshot) {
+                let mark = Marked { by: landed.version(), landed: landed.describe(), merged: None };
+                pending.marked.insert(*id, mark);
+            }
+        }
+    }
+    move_on(pending, landed)
+}
+
+/// The version that landed follows, which must be the one that ours follows so far.
+fn check_next(pending: &Pending, landed: &Landed) -> Result<Arc<Snapshot>, LanceError> {
     let Some(base) = pending.base.as_ref() else {
         return Err(invalid("a table is created only where there is none", "open the table that is there"));
     };
@@ -46,15 +61,12 @@ pub(crate) fn follow(pending: &mut Pending, landed: &Landed) -> Result<(), Lance
             "read the newest version and plan the operation again; versions between may have been cleaned away",
         ));
     }
-    if takes_rows(pending) {
-        for id in pending.read_fragments.keys() {
-            let deleted = |snapshot: &Snapshot| snapshot.fragment(*id).map(|fragment| fragment.deletion_file);
-            if deleted(base) != deleted(&landed.snapshot) {
-                let mark = Marked { by: landed.version(), landed: landed.describe(), merged: None };
-                pending.marked.insert(*id, mark);
-            }
-        }
-    }
+    Ok(Arc::clone(base))
+}
+
+/// Puts ours on a landed version.
+pub(crate) fn move_on(pending: &mut Pending, landed: &Landed) -> Result<(), LanceError> {
+    check_next(pending, landed)?;
     crate::coverage::follow(&mut pending.message, landed);
     pending.base = Some(Arc::clone(&landed.snapshot));
     Ok(())
@@ -90,7 +102,7 @@ pub(crate) fn finish(pending: &mut Pending, fetched: &Fetched) -> Result<Finishe
 }
 
 /// Only a Delete and an Update take rows out of fragments.
-const fn takes_rows(pending: &Pending) -> bool {
+pub(crate) const fn takes_rows(pending: &Pending) -> bool {
     matches!(pending.message.operation, Some(Operation::Delete(_) | Operation::Update(_)))
 }
 
@@ -102,7 +114,7 @@ fn changed_by(pending: &Pending, id: u64, newest: Version) -> (Version, String) 
 }
 
 /// Whatever the policy accepted: ours can only be put on fragments that are there, with the files that it read.
-fn check_files(pending: &Pending, base: &Snapshot) -> Option<Finished> {
+pub(crate) fn check_files(pending: &Pending, base: &Snapshot) -> Option<Finished> {
     let replaces_files = matches!(pending.message.operation, Some(Operation::Update(_)));
     let changed = pending.read_fragments.iter().find(|(id, read)| match base.fragment(**id) {
         None => true,
@@ -158,12 +170,7 @@ fn merge(pending: &mut Pending, base: &Snapshot, id: u64, fetched: &Fetched) -> 
         id: pending.next_id(),
         kind: DeletionKind::Bitmap,
     };
-    let merged = Merged {
-        on: base.version(),
-        entry: deletion::entry(&name, union.len()),
-        bytes: deletion::encode(name.kind, &union)?,
-        name: ObjectName::new(name.path()),
-    };
+    let merged = Merged::of(base.version(), &name, &union)?;
     let need = Need::Write(merged.name.clone(), merged.bytes.clone());
     if let Some(mark) = pending.marked.get_mut(&id) {
         mark.merged = Some(merged);

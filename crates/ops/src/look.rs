@@ -5,9 +5,9 @@ use arrow_array::RecordBatch;
 use arrow_row::{RowConverter, SortField};
 use futures::FutureExt;
 use lakebed_data::{ReadOptions, Rows, read_parquet};
-use lakebed_delta::{FileSeen, LookAtRows, SeenRow};
+use lakebed_delta::{FileSeen, LookAtRows};
 use lakebed_storage::{MemoryStore, Store};
-use lakebed_transaction::{BinaryOp, Column, Expr};
+use lakebed_transaction::{BinaryOp, Column, Expr, SeenRow};
 use std::sync::Arc;
 
 /// Looks at rows of Parquet files.
@@ -67,8 +67,8 @@ fn read(file: &FileSeen<'_>, columns: &[Column], filter: Option<Expr>) -> Option
     .now_or_never()?
 }
 
-/// The rows in a form that can be compared.
-fn values(batch: &RecordBatch) -> Option<Vec<Box<[u8]>>> {
+/// The rows in a form that can be compared; `None` for types that have none.
+pub(crate) fn values(batch: &RecordBatch) -> Option<Vec<Box<[u8]>>> {
     let fields = batch.schema_ref().fields().iter().map(|field| SortField::new(field.data_type().clone())).collect();
     let rows = RowConverter::new(fields).ok()?.convert_columns(batch.columns()).ok()?;
     Some(rows.iter().map(|row| Box::from(row.as_ref())).collect())

@@ -70,8 +70,7 @@ pub async fn merge(
     let condition = source.condition();
     plan.predicates.push(split(&condition, &view.partition_columns()));
     plan.taking.all_met = spec.matched != Matched::Ignore && source.is_named_by(&condition);
-    let columns = source.key.iter().map(|column| Arc::from(column.name.as_str())).collect();
-    plan.keys.push(KeyProbe { columns, matches: condition.clone() });
+    plan.keys.push(source.probe(&condition));
     let mut writers = Writers::changing(store, &layout, writing)?;
     let files = matching_files(view, &condition)?;
     let mut found = HashSet::new();
@@ -154,7 +153,7 @@ impl Source {
     }
 
     /// A condition that every row with one of the keys meets.
-    fn condition(&self) -> Expr {
+    pub(crate) fn condition(&self) -> Expr {
         let named = |column: &Column| {
             let array = self.rows.column_by_name(&column.name)?;
             let mut seen = HashSet::new();
@@ -179,9 +178,15 @@ impl Source {
         self.key.iter().filter_map(named).reduce(Expr::and).unwrap_or_else(Expr::always)
     }
 
+    /// The look-up of its keys, which a row must meet this condition to answer.
+    pub(crate) fn probe(&self, condition: &Expr) -> KeyProbe {
+        let columns = self.key.iter().map(|column| Arc::from(column.name.as_str())).collect();
+        KeyProbe { columns, matches: condition.clone() }
+    }
+
     /// Whether only rows with a key of the source meet its condition: where several columns have several values each, so do
     /// others, and what cannot be named is widened to every row.
-    fn is_named_by(&self, condition: &Expr) -> bool {
+    pub(crate) fn is_named_by(&self, condition: &Expr) -> bool {
         let conjuncts = condition.conjuncts();
         let values = |conjunct: &&Expr| if let Expr::In { list, .. } = conjunct { list.len() } else { usize::MAX };
         conjuncts.len() == self.key.len()

@@ -158,7 +158,7 @@ impl Place {
         definition: &NewTable,
         options: &CommitOptions,
     ) -> Result<(Option<Table>, Report), TableError> {
-        policy::lance(options.policy.as_deref(), None)?;
+        let judged_by = policy::lance(options.policy.as_deref(), None)?;
         if !definition.partition_columns.is_empty() {
             return Err(TableError::Invalid {
                 problem: "Lance tables have no partition columns".to_owned(),
@@ -168,7 +168,7 @@ impl Place {
         let root = self.store.root().to_owned();
         let wrong = |source| TableError::Format { root: root.clone(), source };
         let fields = lakebed_lance::schema::new_fields(&definition.columns).map_err(wrong)?;
-        let policy = (POLICY_KEY.to_owned(), lakebed_conflict::lance::LANCE.label());
+        let policy = (POLICY_KEY.to_owned(), judged_by.label());
         let head = Head { read_version: None, id: fresh_id(), properties: [policy].into() };
         let message = overwrite(head, Vec::new(), fields, definition.properties.clone());
         let id = Transaction::new(message.clone()).id();

@@ -2,7 +2,7 @@
 
 use crate::commit::Givers;
 use crate::create::fresh_id;
-use crate::lance_rows::head;
+use crate::lance_rows::{Beside, head};
 use crate::load::list_all;
 use crate::snapshot::{LanceVersion, Snapshot};
 use crate::{CommitOptions, Report, Table, TableError, VersionSpec};
@@ -34,7 +34,7 @@ impl Table {
         }
         self.refuse_missing_files(&old).await?;
         let message = restore(head(&held), old.snapshot.version());
-        self.commit_lance(&held, message, None, Givers::One, commit).await
+        self.commit_lance(&held, message, Beside::default(), Givers::One, commit).await
     }
 
     /// A version whose files a cleanup began to remove cannot come back.

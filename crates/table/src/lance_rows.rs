@@ -2,20 +2,32 @@
 
 use crate::commit::Givers;
 use crate::create::fresh_id;
+use crate::delta_rows::bound_to;
 use crate::history::POLICY_KEY;
+use crate::lance_look::Looker;
 use crate::load::lance::{format_error, load_version};
 use crate::snapshot::{LanceVersion, Snapshot};
 use crate::{CommitOptions, Report, Table, TableError, migrate, policy};
+use lakebed_lance::proto::file::Field;
 use lakebed_lance::proto::table::transaction::Operation;
 use lakebed_lance::proto::table::{DataFragment, Transaction as Message};
 use lakebed_lance::transaction::{Head, MapChange, MapChanges, append, delete, update_config};
-use lakebed_lance::{LanceFormat, Pending, deletion};
+use lakebed_lance::{LanceFormat, Pending, Reads, deletion};
 use lakebed_naming::Version;
 use lakebed_naming::lance::{DeletionFileName, DeletionKind};
 use lakebed_ops::lance::deleted_rows;
-use lakebed_transaction::{Outcome, RowSet, TransactionId};
+use lakebed_transaction::{Outcome, ReadPredicate, RowSet, TransactionId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// What is known of a transaction beside its message.
+#[derive(Debug, Default)]
+pub(crate) struct Beside {
+    /// The rows that it takes out, by fragment.
+    pub(crate) affected: Option<BTreeMap<u64, RowSet>>,
+    /// What it looked at.
+    pub(crate) reads: Option<Reads>,
+}
 
 /// What becomes of the fragments that rows are taken out of.
 #[derive(Debug, Default)]
@@ -52,7 +64,7 @@ impl Table {
         let entries = set.into_iter().map(|(key, value)| (key, Some(value))).chain(removed).collect();
         let config = Some(MapChange { entries, replace: false });
         let message = update_config(head(&held), MapChanges { config, ..MapChanges::default() });
-        self.commit_lance(&held, message, None, Givers::One, commit).await
+        self.commit_lance(&held, message, Beside::default(), Givers::One, commit).await
     }
 
     /// Appends fragments whose data files somebody wrote into the table's `data/` folder (Lance).
@@ -66,7 +78,7 @@ impl Table {
     ) -> Result<Report, TableError> {
         let held = self.lance_for("appending fragments")?;
         let message = append(head(&held), fragments);
-        self.commit_lance(&held, message, None, Givers::One, commit).await
+        self.commit_lance(&held, message, Beside::default(), Givers::One, commit).await
     }
 
     /// Deletes rows by fragment and physical position (Lance): deletion files are written, fragments without a live row are
@@ -88,7 +100,8 @@ impl Table {
             return Ok(Report::of(outcome, TransactionId::new(fresh_id().to_string())));
         }
         let message = delete(head(&held), taken.updated, taken.removed, predicate.to_owned());
-        self.commit_lance(&held, message, Some(taken.affected), Givers::One, commit).await
+        let beside = Beside { affected: Some(taken.affected), reads: Some(reads_of(&held, predicate)) };
+        self.commit_lance(&held, message, beside, Givers::One, commit).await
     }
 
     /// Writes the deletion files that take rows out of their fragments.
@@ -155,32 +168,45 @@ impl Table {
         } else {
             load_version(&**self.store(), held.scheme, read).await?
         };
-        self.commit_lance(&base, message, None, Givers::Several, commit).await
+        let reads = match &message.operation {
+            Some(Operation::Delete(delete)) => Some(reads_of(&base, &delete.predicate)),
+            Some(_) | None => None,
+        };
+        self.commit_lance(&base, message, Beside { affected: None, reads }, Givers::Several, commit).await
     }
 
     pub(crate) async fn commit_lance(
         &mut self,
         held: &LanceVersion,
-        message: Message,
-        affected: Option<BTreeMap<u64, RowSet>>,
+        mut message: Message,
+        beside: Beside,
         givers: Givers,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
         migrate::refuse_writing(&**self.store(), held.migrating)?;
-        policy::lance(commit.policy.as_deref(), Some(held.snapshot.config()))?;
+        let judged_by = policy::lance(commit.policy.as_deref(), Some(held.snapshot.config()))?;
+        if givers == Givers::One {
+            message.transaction_properties.insert(POLICY_KEY.to_owned(), judged_by.label());
+        }
         let id = TransactionId::new(message.uuid.clone());
         let restored = restored_by(&message);
         let place = Arc::clone(&self.place);
         let wrong = |source| format_error(&*place.store, source);
         let mut pending = Pending::new(Arc::clone(&held.snapshot), message, place.draw_seed()).map_err(wrong)?;
-        if let Some(rows) = affected {
+        if let Some(rows) = beside.affected {
             pending = pending.with_affected_rows(rows);
+        }
+        if let Some(reads) = beside.reads {
+            pending = pending.with_reads(reads);
         }
         if let Some(version) = restored {
             let old = load_version(&*place.store, held.scheme, version).await?;
             pending = pending.with_restored(old.snapshot);
         }
-        let format = LanceFormat::new(held.scheme, &lakebed_conflict::lance::LANCE).with_cache(place.shared.clone());
+        let mut format = LanceFormat::judged_by(held.scheme, judged_by).with_cache(place.shared.clone());
+        if let Some(files) = &place.lance_files {
+            format = format.with_looker(Arc::new(Looker { files: Arc::clone(files) }));
+        }
         let base = held.snapshot.version();
         let ended = place.run(format, pending, Some((base, self.known_ms(base))), givers, commit).await?;
         if let (Outcome::Committed { version, .. }, Some(entry)) = (&ended.outcome, &ended.entry) {
@@ -221,8 +247,22 @@ impl Table {
 }
 
 pub(crate) fn head(held: &LanceVersion) -> Head {
-    let policy = (POLICY_KEY.to_owned(), lakebed_conflict::lance::LANCE.label());
-    Head { read_version: Some(held.snapshot.version()), id: fresh_id(), properties: [policy].into() }
+    Head { read_version: Some(held.snapshot.version()), id: fresh_id(), properties: BTreeMap::new() }
+}
+
+/// What a Delete says that it looked for: every row that meets its predicate. A text that cannot be read may have meant any row.
+fn reads_of(held: &LanceVersion, predicate: &str) -> Reads {
+    let columns = held.snapshot.columns().unwrap_or_default();
+    let Ok(filter) = bound_to(predicate, &columns) else {
+        return Reads { whole_table: true, ..Reads::default() };
+    };
+    let field = |name: &Arc<str>| {
+        let named = |field: &&Field| field.parent_id < 0 && field.name.eq_ignore_ascii_case(name);
+        held.snapshot.fields().iter().find(named).map(|field| i64::from(field.id))
+    };
+    let fields = filter.columns().into_iter().filter_map(<[_]>::first).map(field).collect();
+    let predicates = vec![ReadPredicate { partition: Vec::new(), data: vec![filter] }];
+    Reads { predicates, all_met: true, fields, ..Reads::default() }
 }
 
 /// The version that a Restore makes current.

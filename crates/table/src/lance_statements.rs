@@ -3,11 +3,12 @@
 use crate::commit::Givers;
 use crate::create::fresh_id;
 use crate::delta_rows::{bound_to, set_column};
-use crate::lance_rows::head;
+use crate::lance_rows::{Beside, head};
 use crate::snapshot::{LanceVersion, Snapshot};
 use crate::{CommitOptions, CompactRequest, Compaction, Report, Scope, Table, TableError};
 use lakebed_lance::proto::table::DataFragment;
-use lakebed_lance::transaction::{append, delete, overwrite, rewrite, update};
+use lakebed_lance::transaction::{Head, append, delete, overwrite, rewrite, update};
+use lakebed_lance::{BLIND, Reads, with_bounds};
 use lakebed_ops::lance::{self, LancePlan, LanceTable};
 use lakebed_ops::{Batches, MergeSpec};
 use lakebed_transaction::{Column, Outcome, TransactionId};
@@ -61,7 +62,7 @@ impl Table {
         }
         let written = plan.groups.iter().flat_map(|group| objects(&group.new_fragments)).collect();
         let message = rewrite(head(&held), plan.groups);
-        let report = self.commit_lance(&held, message, None, Givers::One, commit).await?;
+        let report = self.commit_lance(&held, message, Beside::default(), Givers::One, commit).await?;
         Ok(self.counted(report, counts, written).await)
     }
 
@@ -211,7 +212,9 @@ impl Table {
         let written = objects(&plan.added);
         let message = overwrite(head(held), plan.added, fields, BTreeMap::new());
         let message = lakebed_lance::transaction::with_schema_metadata(message, metadata);
-        let report = self.commit_lance(held, message, None, Givers::One, commit).await?;
+        let reads = Reads { keeps_schema: true, ..Reads::nothing() };
+        let beside = Beside { affected: None, reads: Some(reads) };
+        let report = self.commit_lance(held, with_bounds(message, &plan.bounds), beside, Givers::One, commit).await?;
         Ok(self.counted(report, counts, written).await)
     }
 
@@ -251,18 +254,18 @@ impl Table {
             let name = held.snapshot.deletion_object(fragment).ok().flatten();
             written.extend(name.map(|name| name.as_str().to_owned()));
         }
-        let (message, affected) = match operation {
-            Operation::Append => (append(head(held), plan.added), None),
-            Operation::Delete(predicate) => {
-                let message = delete(head(held), taken.updated, taken.removed, predicate.to_owned());
-                (message, Some(taken.affected))
+        let head = head(held);
+        let message = match operation {
+            Operation::Append => {
+                let blind = (BLIND.to_owned(), "true".to_owned());
+                append(Head { properties: [blind].into(), ..head }, plan.added)
             }
-            Operation::Update => {
-                let message = update(head(held), taken.updated, taken.removed, plan.added, plan.fields_changed);
-                (message, Some(taken.affected))
-            }
+            Operation::Delete(predicate) => delete(head, taken.updated, taken.removed, predicate.to_owned()),
+            Operation::Update => update(head, taken.updated, taken.removed, plan.added, plan.fields_changed),
         };
-        let report = self.commit_lance(held, message, affected, Givers::One, commit).await?;
+        let affected = (!matches!(operation, Operation::Append)).then_some(taken.affected);
+        let beside = Beside { affected, reads: Some(plan.reads) };
+        let report = self.commit_lance(held, with_bounds(message, &plan.bounds), beside, Givers::One, commit).await?;
         Ok(self.counted(report, counts, written).await)
     }
 

@@ -32,6 +32,7 @@ mod file_versions;
 mod hint;
 mod history;
 mod lance_cleanup;
+mod lance_look;
 mod lance_restore;
 mod lance_rows;
 mod lance_statements;

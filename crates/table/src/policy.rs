@@ -6,6 +6,7 @@ use lakebed_conflict::delta::{DeltaPolicy, InvalidLevel, IsolationLevel, LEVEL_P
 use lakebed_conflict::precise::{PRECISE, PRECISE_REORDER};
 use lakebed_delta::JudgedBy;
 use lakebed_delta::action::Metadata;
+use lakebed_lance::JudgedBy as ByLance;
 use std::collections::BTreeMap;
 
 /// The property by which a table names its policy.
@@ -19,7 +20,7 @@ impl Table {
     pub fn check_policy(&self, name: &str) -> Result<(), TableError> {
         match &self.snapshot {
             Snapshot::Delta(held) => delta(Some(name), Some(held.snapshot.metadata())).map(drop),
-            Snapshot::Lance(_) => named_lance(name),
+            Snapshot::Lance(held) => lance(Some(name), Some(held.snapshot.config())).map(drop),
         }
     }
 }
@@ -39,10 +40,7 @@ pub(crate) fn delta(argument: Option<&str>, metadata: Option<&Metadata>) -> Resu
     if let Some(promised) = by_property.or(by_level)
         && !chosen.is_as_strong_as(promised)
     {
-        return Err(TableError::Invalid {
-            problem: format!("policy {} is weaker than {}, which the table promises", chosen.name(), promised.name()),
-            advice: format!("leave the policy out, or change {PROPERTY} or {LEVEL_PROPERTY} of the table"),
-        });
+        return Err(weaker(chosen.name(), promised.name(), &format!("{PROPERTY} or {LEVEL_PROPERTY}")));
     }
     Ok(chosen)
 }
@@ -68,19 +66,33 @@ fn of_level(level: Result<IsolationLevel, InvalidLevel>) -> JudgedBy {
     }
 }
 
-/// The policy of a Lance table, which has only one so far: the caller's and the one that the table names, where they do.
-pub(crate) fn lance(argument: Option<&str>, config: Option<&BTreeMap<String, String>>) -> Result<(), TableError> {
-    let by_property = config.and_then(|config| config.get(PROPERTY)).map(String::as_str);
-    [argument, by_property].into_iter().flatten().try_for_each(named_lance)
+/// The policy of a Lance table: the caller's, else the one that its configuration names, else `precise`. A caller may not take a weaker
+/// one than the configuration names.
+pub(crate) fn lance(argument: Option<&str>, config: Option<&BTreeMap<String, String>>) -> Result<ByLance, TableError> {
+    let promised =
+        config.and_then(|config| config.get(PROPERTY)).map(|text| named_lance(text, PROPERTY)).transpose()?;
+    let Some(argument) = argument else { return Ok(promised.unwrap_or(ByLance::DEFAULT)) };
+    let chosen = named_lance(argument, "the policy")?;
+    match promised {
+        Some(promised) if !chosen.is_as_strong_as(promised) => Err(weaker(chosen.name(), promised.name(), PROPERTY)),
+        Some(_) | None => Ok(chosen),
+    }
 }
 
-fn named_lance(name: &str) -> Result<(), TableError> {
-    if name == "lance" {
-        return Ok(());
+fn weaker(chosen: &str, promised: &str, properties: &str) -> TableError {
+    TableError::Invalid {
+        problem: format!("policy {chosen} is weaker than {promised}, which the table promises"),
+        advice: format!("leave the policy out, or change {properties} of the table"),
     }
-    Err(TableError::Invalid {
-        problem: format!("`{name}` is no policy for Lance tables here"),
-        advice: "choose lance".to_owned(),
+}
+
+fn named_lance(text: &str, place: &str) -> Result<ByLance, TableError> {
+    ByLance::named(text).ok_or_else(|| {
+        let names: Vec<_> = ByLance::ALL.iter().map(|policy| policy.name()).collect();
+        TableError::Invalid {
+            problem: format!("{place} is `{text}`, which is no policy for Lance tables here"),
+            advice: format!("choose one of {}", names.join(", ")),
+        }
     })
 }
 
@@ -89,6 +101,6 @@ pub(crate) fn check(format: TableFormat, properties: &BTreeMap<String, String>) 
     match (properties.get(PROPERTY), format) {
         (None, _) => Ok(()),
         (Some(name), TableFormat::Delta) => named(name, PROPERTY).map(drop),
-        (Some(name), TableFormat::Lance) => named_lance(name),
+        (Some(name), TableFormat::Lance) => named_lance(name, PROPERTY).map(drop),
     }
 }

@@ -24,6 +24,7 @@ mod row_set;
 mod scalar;
 #[cfg(feature = "serde")]
 mod serialize;
+mod shift;
 mod unit;
 mod verdict;
 
@@ -34,9 +35,10 @@ pub use footprint::{Access, Footprint, KeyProbe, ReadPredicate, Register};
 pub use kind::{DeltaKind, Kind, LanceKind, MaxComputeKind, PreciseKind};
 /// Versions stand in outcomes and conflicts, so that whoever takes this crate alone can name them.
 pub use lakebed_naming::Version;
-pub use look::{RowsFound, RowsSeen, RowsWanted};
+pub use look::{RowsFound, RowsSeen, RowsWanted, SeenRow};
 pub use outcome::{Exhaustion, Outcome, TransactionId};
 pub use row_set::RowSet;
 pub use scalar::Scalar;
+pub use shift::Shift;
 pub use unit::{ColumnBounds, Unit, UnitId, UnitSet};
 pub use verdict::{Conflict, Evidence, Held, Judgement, Reason, Verdict};

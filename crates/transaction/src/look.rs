@@ -4,6 +4,7 @@
 //! [`RowsWanted`] says which rows decide. Whoever has the data answers with [`RowsSeen`] and asks the rule again.
 
 use crate::{Expr, RowSet, UnitId};
+use std::collections::{BTreeMap, HashMap};
 
 /// Rows of one landed transaction that could not be ruled out without reading them.
 ///
@@ -44,4 +45,36 @@ pub struct RowsFound {
     pub born: Option<UnitId>,
     /// Such rows that landed only carried over: where all of them stand now.
     pub carried: Vec<(UnitId, RowSet)>,
+}
+
+/// One row that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenRow {
+    /// Its physical position in the file or fragment.
+    pub position: u64,
+    /// Its values, in a form that is the same exactly for equal rows; empty where they were not asked for.
+    pub values: Box<[u8]>,
+}
+
+impl RowsFound {
+    /// Pairs rows that went with rows that came and have the same values, one for one.
+    #[must_use]
+    pub fn paired(went: Vec<(&UnitId, SeenRow)>, came: Vec<(&UnitId, SeenRow)>) -> Self {
+        let mut found = Self::default();
+        let mut open: HashMap<Box<[u8]>, Vec<&UnitId>> = HashMap::new();
+        for (unit, row) in went {
+            open.entry(row.values).or_default().push(unit);
+        }
+        let mut carried: BTreeMap<&UnitId, RowSet> = BTreeMap::new();
+        for (unit, row) in came {
+            if open.get_mut(&row.values).and_then(Vec::pop).is_some() {
+                carried.entry(unit).or_default().insert(row.position);
+            } else {
+                found.born.get_or_insert_with(|| unit.clone());
+            }
+        }
+        found.removed = open.into_values().flatten().min().cloned();
+        found.carried = carried.into_iter().map(|(unit, rows)| (unit.clone(), rows)).collect();
+        found
+    }
 }

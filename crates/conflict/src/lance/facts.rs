@@ -55,6 +55,17 @@ pub struct LanceFacts {
     pub bases: Vec<BaseFacts>,
     /// The version that a Restore makes current.
     pub restore_to: Option<u64>,
+    /// Landed only: fields of the version before that are gone in the version that it made, or have another name, type or parent
+    /// there, or may not be NULL any more. All of them where values must be stored in another form since. Filled where both
+    /// versions are at hand.
+    pub fields_changed: Vec<i64>,
+    /// Landed only: whether it changed the list of fields in any way. Filled where both versions are at hand.
+    pub schema_changed: bool,
+    /// Ours only: the fields whose values it wrote, by which it looked for rows, which it indexes, or whose metadata it changes.
+    /// `None`: any.
+    pub fields_used: Option<Vec<i64>>,
+    /// Ours only: whether it brings the schema that it read, with its metadata, back as the new one.
+    pub keeps_schema: bool,
 }
 
 /// The data files of one fragment, compared as a whole: equal exactly if every file has the same path, fields, columns,

@@ -9,11 +9,13 @@
 //! and from the version that ours read; what cannot be read is taken down as unknown, and unknown never accepts.
 
 mod checks;
+mod definitions;
 mod facts;
 mod keys;
 mod marks;
 mod table;
 
+pub(crate) use definitions::DEFINITIONS;
 pub use facts::{
     BaseFacts, ConfigFacts, FileList, FragmentSet, IndexFacts, IndexRole, LanceFacts, MapEdit, OverlayFacts,
     RewriteFacts, RewriteGroup, SchemaChange, SchemaOrigin, ShardId, UpdateFacts, UpdateMode,

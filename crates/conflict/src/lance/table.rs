@@ -6,7 +6,7 @@ use crate::lance::marks;
 use crate::{Cell, Policy, Row};
 use lakebed_transaction::{LanceKind, Reason, Verdict};
 
-type Lance = Cell<LanceFacts>;
+pub(super) type Lance = Cell<LanceFacts>;
 
 /// Lance's own rules, as pylance 14.0.2 applies them.
 ///
@@ -64,10 +64,10 @@ pub static LANCE: Policy<LanceFacts, { LanceKind::COUNT }> = Policy {
 }
 .checked();
 
-const OK: Lance = Cell::Clear;
+pub(super) const OK: Lance = Cell::Clear;
 
 /// Both change the same fragment.
-const SAME: Lance = Cell::If(&[&fragments::OVERLAP]);
+pub(super) const SAME: Lance = Cell::If(&[&fragments::OVERLAP]);
 /// The rebase by rows.
 const ROWS: Lance = Cell::If(&[
     &fragments::ROWS_UNKNOWN,
@@ -75,7 +75,7 @@ const ROWS: Lance = Cell::If(&[
     &fragments::FRAGMENT_GONE,
     &fragments::ROWS_COMPARED,
 ]);
-const UPD_APP: Lance = Cell::If(&[&keys::APPENDED_KEYS]);
+pub(super) const UPD_APP: Lance = Cell::If(&[&keys::APPENDED_KEYS]);
 /// Keys, then the rebase by rows.
 const UPD_UPD: Lance = Cell::If(&[
     &keys::KEYS_MEET,
@@ -88,12 +88,12 @@ const UPD_UPD: Lance = Cell::If(&[
 ]);
 const UPD_DOV: Lance = Cell::If(&[&fragments::OVERLAY_ON_COLUMN, &fragments::OVERLAY_ON_MOVED_ROW]);
 const UPD_PRJ: Lance = Cell::If(&[&schema::MODIFIED_FIELD_LOST]);
-const SHARD: Lance = Cell::If(&[&shards::SHARD_NOT_NEWER, &shards::SHARD_NEWER, &shards::SHARD_UNREAD]);
+pub(super) const SHARD: Lance = Cell::If(&[&shards::SHARD_NOT_NEWER, &shards::SHARD_NEWER, &shards::SHARD_UNREAD]);
 const APP_MRG: Lance = Cell::If(&[&schema::CAUTION_APPEND_LOSES_COLUMN]);
 const OVW_OVW: Lance = Cell::Else(&[&config::CONFIG_KEY], Verdict::Retryable, OVERWRITE_TWICE);
 const OVW_UCF: Lance = Cell::If(&[&config::CONFIG_KEY]);
-const CRI_UPD: Lance = Cell::If(&[&indices::COVERAGE_PRUNED]);
-const CRI_CRI: Lance = Cell::If(&[
+pub(super) const CRI_UPD: Lance = Cell::If(&[&indices::COVERAGE_PRUNED]);
+pub(super) const CRI_CRI: Lance = Cell::If(&[
     &indices::HISTORY_TRIMMED,
     &indices::SYSTEM_ENTRY_TWICE,
     &indices::INDEX_NAME_TWICE,
@@ -106,29 +106,29 @@ const CRI_RWR: Lance = Cell::If(&[
     &indices::OVERLAY_FOLDED,
     &indices::CAUTION_DROP_MISSES,
 ]);
-const CRI_DRP: Lance = Cell::If(&[&indices::INDEXED_COLUMN_REPLACED]);
+pub(super) const CRI_DRP: Lance = Cell::If(&[&indices::INDEXED_COLUMN_REPLACED]);
 const CRI_MRG: Lance =
     Cell::If(&[&indices::MEMWAL_AND_MERGE, &indices::TAGGED_FIELD_LOST, &schema::CAUTION_INDEX_LOSES_FIELD]);
 const CRI_PRJ: Lance = Cell::If(&[&schema::CAUTION_INDEX_LOSES_FIELD]);
-const CRI_MWS: Lance = Cell::Else(&[&shards::MEMWAL_ENTRY], Verdict::Incompatible, MEMWAL_LANDED);
-const RWR_CRI: Lance =
+pub(super) const CRI_MWS: Lance = Cell::Else(&[&shards::MEMWAL_ENTRY], Verdict::Incompatible, MEMWAL_LANDED);
+pub(super) const RWR_CRI: Lance =
     Cell::If(&[&indices::REUSE_ENTRY_MIXED, &indices::REWRITES_COVERED, &indices::REWRITES_PARTLY_COVERED]);
 const RWR_RWR: Lance = Cell::If(&[&indices::TRANSITION_CONSUMED, &fragments::OVERLAP]);
-const DRP_DEL: Lance = Cell::If(&[&fragments::TARGET_GONE]);
-const DRP_UPD: Lance = Cell::If(&[&fragments::TARGET_GONE, &fragments::TARGET_REWRITTEN]);
-const DRP_DRP: Lance = Cell::If(&[&fragments::REPLACED_TWICE]);
+pub(super) const DRP_DEL: Lance = Cell::If(&[&fragments::TARGET_GONE]);
+pub(super) const DRP_UPD: Lance = Cell::If(&[&fragments::TARGET_GONE, &fragments::TARGET_REWRITTEN]);
+pub(super) const DRP_DRP: Lance = Cell::If(&[&fragments::REPLACED_TWICE]);
 const DRP_PRJ: Lance = Cell::If(&[&schema::REPLACED_FIELD_LOST]);
-const DOV_DEL: Lance = Cell::If(&[&fragments::OVERLAID_GONE]);
-const DOV_UPD: Lance = Cell::If(&[&fragments::OVERLAID_GONE, &fragments::OVERLAID_ROWS_COMPARED]);
+pub(super) const DOV_DEL: Lance = Cell::If(&[&fragments::OVERLAID_GONE]);
+pub(super) const DOV_UPD: Lance = Cell::If(&[&fragments::OVERLAID_GONE, &fragments::OVERLAID_ROWS_COMPARED]);
 const MRG_CRI: Lance =
     Cell::If(&[&indices::MEMWAL_AND_MERGE, &indices::TAGGED_FIELD_LOST, &schema::CAUTION_MERGE_DROPS_INDEX]);
 const PRJ_UCF: Lance = Cell::If(&[&schema::CAUTION_PROJECT_DROPS_METADATA]);
-const UCF_OVW: Lance = Cell::If(&[&config::METADATA_OVERWRITTEN, &config::CONFIG_KEY]);
-const UCF_UCF: Lance =
+pub(super) const UCF_OVW: Lance = Cell::If(&[&config::METADATA_OVERWRITTEN, &config::CONFIG_KEY]);
+pub(super) const UCF_UCF: Lance =
     Cell::If(&[&config::CONFIG_KEY, &config::TABLE_METADATA, &config::SCHEMA_METADATA, &config::FIELD_METADATA]);
-const BASES: Lance = Cell::If(&[&shards::BASE_TWICE]);
+pub(super) const BASES: Lance = Cell::If(&[&shards::BASE_TWICE]);
 
-const OVW: Lance = Cell::Always(
+pub(super) const OVW: Lance = Cell::Always(
     Verdict::Incompatible,
     reason(
         "landed-overwrite",
@@ -136,7 +136,7 @@ const OVW: Lance = Cell::Always(
         "look at the new contents and decide whether the operation still makes sense",
     ),
 );
-const RST: Lance = Cell::Always(
+pub(super) const RST: Lance = Cell::Always(
     Verdict::Incompatible,
     reason(
         "landed-restore",
@@ -144,8 +144,8 @@ const RST: Lance = Cell::Always(
         "look at the restored contents and decide whether the operation still makes sense",
     ),
 );
-const MWS: Lance = Cell::Always(Verdict::Incompatible, MEMWAL_LANDED);
-const MRG: Lance = Cell::Always(
+pub(super) const MWS: Lance = Cell::Always(Verdict::Incompatible, MEMWAL_LANDED);
+pub(super) const MRG: Lance = Cell::Always(
     Verdict::Retryable,
     reason(
         "landed-merge",
@@ -153,7 +153,7 @@ const MRG: Lance = Cell::Always(
         "read the newest version and plan the operation again",
     ),
 );
-const MOVED: Lance = Cell::Always(
+pub(super) const MOVED: Lance = Cell::Always(
     Verdict::Retryable,
     reason(
         "merge-over-changed-rows",
@@ -161,7 +161,7 @@ const MOVED: Lance = Cell::Always(
         "read the newest version and merge again",
     ),
 );
-const MRG_PRJ: Lance = Cell::Always(
+pub(super) const MRG_PRJ: Lance = Cell::Always(
     Verdict::Incompatible,
     reason(
         "merge-over-project",
@@ -169,7 +169,7 @@ const MRG_PRJ: Lance = Cell::Always(
         "look at the new schema and merge again",
     ),
 );
-const PRJ_SCH: Lance = Cell::Always(
+pub(super) const PRJ_SCH: Lance = Cell::Always(
     Verdict::Retryable,
     reason(
         "schema-replaced-twice",
@@ -177,7 +177,7 @@ const PRJ_SCH: Lance = Cell::Always(
         "read the newest version and change its schema",
     ),
 );
-const STATE: Lance = Cell::Always(
+pub(super) const STATE: Lance = Cell::Always(
     Verdict::Incompatible,
     reason(
         "memwal-over-operation",
@@ -201,7 +201,7 @@ const BACK: Lance = Cell::Always(
         "restore on the newest version, after looking at what landed",
     ),
 );
-const UNK: Lance = Cell::Always(
+pub(super) const UNK: Lance = Cell::Always(
     Verdict::Incompatible,
     reason(
         "landed-unknown",
@@ -209,7 +209,7 @@ const UNK: Lance = Cell::Always(
         "use a version that knows the operation, or read the newest version and plan again",
     ),
 );
-const UNK_OK: Lance = Cell::Always(
+pub(super) const UNK_OK: Lance = Cell::Always(
     Verdict::Incompatible,
     reason(
         "landed-unknown-stricter",
@@ -217,7 +217,7 @@ const UNK_OK: Lance = Cell::Always(
         "use a version that knows the operation, or read the newest version and plan again",
     ),
 );
-const OURS: Lance = Cell::Always(
+pub(super) const OURS: Lance = Cell::Always(
     Verdict::Incompatible,
     reason(
         "ours-unknown",

@@ -21,7 +21,7 @@ pub use images::{Vectors, inline_rows};
 pub use moves::SOURCES as SOURCES_TAG;
 pub use pending::{Pending, Reads, Taking, Transaction, Vouched};
 pub use policy::JudgedBy;
-pub use precise::{FileSeen, LookAtRows, SeenRow};
+pub use precise::{FileSeen, LookAtRows};
 pub use row_tracking::name_row_tracking_columns;
 pub(crate) use row_tracking::{DOMAIN as ROW_TRACKING_DOMAIN, mark_in as row_id_mark};
 pub use vectors::{LandedRows, RowChange, landed_rows};

@@ -2,7 +2,7 @@
 
 use crate::action::{Action, Add, DeletionVector};
 use crate::path;
-use lakebed_transaction::{RowSet, UnitId, UnitSet};
+use lakebed_transaction::{RowSet, Shift, UnitId, UnitSet};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,29 +26,19 @@ pub(super) struct Move {
     pub(super) target: Arc<str>,
     /// The source, as the log spells it.
     source: Arc<str>,
-    /// Where its first row stands.
-    offset: u64,
-    /// Its physical rows.
-    pub(super) rows: u64,
-    /// Rows of it that did not come along.
-    dropped: RowSet,
+    /// Where its rows stand there.
+    shift: Shift,
 }
 
 impl Move {
+    /// Physical rows of the source.
+    pub(super) const fn rows(&self) -> u64 {
+        self.shift.rows
+    }
+
     /// Where rows of the source stand in the joined file; those that were dropped stand nowhere.
     pub(super) fn places(&self, rows: &RowSet) -> RowSet {
-        let mut dropped = self.dropped.iter().peekable();
-        let (mut before, mut places) = (0, RowSet::new());
-        for row in rows.iter().take_while(|row| *row < self.rows) {
-            while dropped.peek().is_some_and(|gone| *gone < row) {
-                dropped.next();
-                before += 1;
-            }
-            if dropped.peek() != Some(&row) {
-                places.insert(self.offset + row - before);
-            }
-        }
-        places
+        self.shift.places(rows)
     }
 }
 
@@ -108,14 +98,9 @@ fn of_file(add: &Add, vectors: super::images::Vectors<'_>) -> Option<Vec<(String
             None => RowSet::new(),
             Some(vector) => vectors(vector)?,
         };
-        let moved = Move {
-            target: Arc::clone(&add.path),
-            source: Arc::from(source.path.as_str()),
-            offset,
-            rows: source.rows,
-            dropped,
-        };
-        offset = offset.checked_add(source.rows.checked_sub(moved.dropped.len())?)?;
+        let shift = Shift { offset, rows: source.rows, dropped };
+        offset = shift.end()?;
+        let moved = Move { target: Arc::clone(&add.path), source: Arc::from(source.path.as_str()), shift };
         moves.push((path::identity(&source.path).into_owned(), moved));
     }
     (add.num_records() == Some(offset)).then_some(moves)

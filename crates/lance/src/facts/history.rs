@@ -48,6 +48,11 @@ fn record(snapshot: &Snapshot) -> Option<InlineContent> {
     }
 }
 
+/// Whether the version's record of fragment reuse tells where the rows of these fragments went, which were rewritten together.
+pub(crate) fn is_recorded(version: &Snapshot, old: &[u64]) -> bool {
+    record(version).is_some_and(|record| holds(&record, old))
+}
+
 /// These fragments, and those that they were compacted from as far as the version's record goes.
 pub(crate) fn rewritten_from(snapshot: &Snapshot, mut fragments: BTreeSet<u64>) -> BTreeSet<u64> {
     let Some(record) = record(snapshot) else { return fragments };

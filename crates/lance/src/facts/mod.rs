@@ -1,13 +1,15 @@
 //! What the conflict rules look at, taken from messages.
 
+mod fields;
 mod history;
 mod indices;
 mod maps;
 mod units;
 
-pub(crate) use history::rewritten_from;
+pub(crate) use history::{is_recorded, rewritten_from};
 
 use crate::Snapshot;
+use crate::precise::Reads;
 use crate::proto::file::Field;
 use crate::proto::table::transaction::{KeyExistenceFilter, Operation, UpdateMode as Mode, key_existence_filter};
 use crate::proto::table::{CompactedSsTable, DataFragment, Transaction as Message, Uuid};
@@ -25,11 +27,14 @@ pub(crate) struct Ours<'a> {
     pub(crate) base: Option<&'a Snapshot>,
     pub(crate) read_fragments: &'a BTreeMap<u64, DataFragment>,
     pub(crate) affected: Option<&'a BTreeMap<u64, RowSet>>,
+    pub(crate) reads: &'a Reads,
 }
 
 /// The facts of ours.
 pub(crate) fn ours_facts(ours: &Ours<'_>) -> LanceFacts {
     let mut facts = facts_of(ours.message, ours.base, None);
+    facts.fields_used = fields::used(ours.message.operation.as_ref(), ours.reads);
+    facts.keeps_schema = ours.reads.keeps_schema;
     facts.files_read = ours.read_fragments.iter().map(|(id, fragment)| (*id, file_list(fragment))).collect();
     if let Some(rows) = ours.affected {
         let updated = facts.footprint.updated_units.as_slice();
@@ -49,6 +54,10 @@ pub fn facts_of(message: &Message, before: Option<&Snapshot>, after: Option<&Sna
         tagged_history: before.is_some_and(history::is_tagged),
         ..LanceFacts::default()
     };
+    if let (Some(before), Some(after)) = (before, after) {
+        facts.fields_changed = fields::changed(before, after);
+        facts.schema_changed = fields::schema_changed(before, after);
+    }
     let Some(operation) = &message.operation else { return facts };
     facts.relies_on_nullability = matches!(
         operation,

@@ -5,8 +5,10 @@ use super::plan::LancePlan;
 use super::table::LanceTable;
 use super::touch::touch;
 use super::write::Writer;
+use crate::delete::split;
 use crate::merge::{Source, touched};
-use crate::{Batches, MergeSpec, NotMatched, OpsError};
+use crate::{Batches, Matched, MergeSpec, NotMatched, OpsError};
+use lakebed_lance::Reads;
 use std::collections::HashSet;
 
 /// Plans a merge. The source is held in memory.
@@ -17,7 +19,16 @@ pub async fn merge(table: &LanceTable, source: Batches, spec: &MergeSpec) -> Res
     let source = Source::read(source, table.columns(), spec)?;
     let ids = table.top_ids();
     let given = source.columns.iter().filter_map(|column| table.position(&column.name));
+    let condition = source.condition();
+    let reads = Reads {
+        predicates: vec![split(&condition, &[])],
+        keys: vec![source.probe(&condition)],
+        all_met: spec.matched != Matched::Ignore && source.is_named_by(&condition),
+        fields: Some(table.field_ids(source.columns.iter().map(|column| column.name.as_str()))),
+        ..Reads::default()
+    };
     let mut plan = LancePlan {
+        reads,
         fields_changed: given.filter_map(|at| u32::try_from(*ids.get(at)?).ok()).collect(),
         ..LancePlan::default()
     };
@@ -35,6 +46,6 @@ pub async fn merge(table: &LanceTable, source: Batches, spec: &MergeSpec) -> Res
             plan.rows_inserted += writer.write(&complete(&new, table)?, None).await?;
         }
     }
-    plan.added = writer.finish().await?;
+    writer.finish_into(&mut plan).await?;
     Ok(plan)
 }

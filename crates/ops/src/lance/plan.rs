@@ -1,6 +1,7 @@
 //! What a statement on a Lance table comes to.
 
 use lakebed_lance::proto::table::DataFragment;
+use lakebed_lance::{FileBounds, Reads};
 use lakebed_transaction::RowSet;
 use std::collections::BTreeMap;
 
@@ -11,6 +12,10 @@ pub struct LancePlan {
     pub taken: BTreeMap<u64, RowSet>,
     /// New fragments, whose data files stand in the store.
     pub added: Vec<DataFragment>,
+    /// What is known of the values in the new data files, by their paths.
+    pub bounds: BTreeMap<String, FileBounds>,
+    /// What it looked at.
+    pub reads: Reads,
     /// Ids of the fields at the top whose values changed in rows that stay.
     pub fields_changed: Vec<u32>,
     /// Rows that the statement deleted.

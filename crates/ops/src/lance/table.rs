@@ -75,6 +75,13 @@ impl LanceTable {
         exact.or_else(|| self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name)))
     }
 
+    /// The ids of columns by their names; a name that is no column's has none.
+    pub(crate) fn field_ids<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<i64> {
+        let ids = self.top_ids();
+        let found = names.into_iter().filter_map(|name| ids.get(self.position(name)?).copied().map(i64::from));
+        found.collect()
+    }
+
     /// The ids of fields at the top, in order.
     pub(crate) fn top_ids(&self) -> Vec<i32> {
         self.snapshot.fields().iter().filter(|field| field.parent_id < 0).map(|field| field.id).collect()

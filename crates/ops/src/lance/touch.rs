@@ -5,7 +5,7 @@ use super::fragment::{FragmentRows, Which, deleted_rows};
 use super::plan::LancePlan;
 use super::table::LanceTable;
 use super::write::Writer;
-use crate::delete::none_of;
+use crate::delete::{none_of, split};
 use crate::touch::Touched;
 use crate::update::{assigned, targets};
 use crate::values::count;
@@ -13,6 +13,7 @@ use crate::{Batches, OpsError, SetColumn};
 use arrow_array::RecordBatch;
 use arrow_select::filter::filter_record_batch;
 use lakebed_data::filter_mask;
+use lakebed_lance::Reads;
 use lakebed_lance::proto::table::DataFragment;
 use lakebed_lance::proto::table::data_fragment::RowIdSequence;
 use lakebed_lance::row_ids::RowIds;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 /// # Errors
 /// The predicate cannot be evaluated, or a data file cannot be read.
 pub async fn delete(table: &LanceTable, predicate: &Expr) -> Result<LancePlan, OpsError> {
-    let mut plan = LancePlan::default();
+    let mut plan = LancePlan { reads: reads(table, predicate, &[]), ..LancePlan::default() };
     take_out(table, predicate, &mut plan).await?;
     Ok(plan)
 }
@@ -34,7 +35,7 @@ pub async fn delete(table: &LanceTable, predicate: &Expr) -> Result<LancePlan, O
 /// # Errors
 /// A value cannot be computed or does not fit its column, or a data file cannot be read or written.
 pub async fn update(table: &LanceTable, set: &[SetColumn], predicate: &Expr) -> Result<LancePlan, OpsError> {
-    let mut plan = LancePlan::default();
+    let mut plan = LancePlan { reads: reads(table, predicate, set), ..LancePlan::default() };
     let targets = targets(table.columns(), |_| false, set)?;
     let ids = table.top_ids();
     let changed = targets.iter().filter_map(|(column, _)| table.position(&column.name));
@@ -53,7 +54,7 @@ pub async fn update(table: &LanceTable, set: &[SetColumn], predicate: &Expr) -> 
         Ok(Touched { deleted, updated, replacement: Some(replacement) })
     })
     .await?;
-    plan.added = writer.finish().await?;
+    writer.finish_into(&mut plan).await?;
     Ok(plan)
 }
 
@@ -67,7 +68,9 @@ pub async fn overwrite_where(
     predicate: &Expr,
     text: &str,
 ) -> Result<LancePlan, OpsError> {
-    let mut plan = LancePlan::default();
+    let mut plan = LancePlan { reads: reads(table, predicate, &[]), ..LancePlan::default() };
+    // It writes every column.
+    plan.reads.fields = None;
     take_out(table, predicate, &mut plan).await?;
     let mut writer = Writer::new(table);
     for batch in source {
@@ -82,8 +85,21 @@ pub async fn overwrite_where(
         }
         plan.rows_inserted += writer.write(&raw, None).await?;
     }
-    plan.added = writer.finish().await?;
+    writer.finish_into(&mut plan).await?;
     Ok(plan)
+}
+
+/// What a statement looks at that takes out every row which meets a predicate, and sets columns.
+fn reads(table: &LanceTable, predicate: &Expr, set: &[SetColumn]) -> Reads {
+    let exprs = std::iter::once(predicate).chain(set.iter().map(|set| &set.value));
+    let read = exprs.flat_map(Expr::columns).filter_map(<[_]>::first).map(|name| &**name);
+    let named: Vec<&str> = read.chain(set.iter().map(|set| &*set.column)).collect();
+    Reads {
+        predicates: vec![split(predicate, &[])],
+        all_met: true,
+        fields: Some(table.field_ids(named)),
+        ..Reads::default()
+    }
 }
 
 /// Takes the rows out that meet a predicate. Where all do, nothing is read.

@@ -1,17 +1,20 @@
 //! Rows on their way into new fragments.
 
-use super::conform::complete;
+use super::conform::{complete, modelled};
 use super::files::LanceSink;
 use super::plan::LancePlan;
 use super::table::LanceTable;
 use crate::{Batches, OpsError};
 use arrow_array::RecordBatch;
+use lakebed_data::{Collector, StatsColumns};
 use lakebed_lance::proto::table::DataFragment;
 use lakebed_lance::proto::table::data_fragment::RowIdSequence;
 use lakebed_lance::row_ids::RowIds;
 use lakebed_lance::transaction::new_fragment;
+use lakebed_lance::{FileBounds, Reads};
 use lakebed_naming::Uuid;
 use lakebed_naming::lance::DataFileName;
+use std::collections::BTreeMap;
 
 /// A fragment is closed after so many rows, as released clients do.
 const FRAGMENT_ROWS_MAX: u64 = 1 << 20;
@@ -19,17 +22,20 @@ const FRAGMENT_ROWS_MAX: u64 = 1 << 20;
 /// A fragment is closed once its rows take about so many bytes: it is held in memory until then.
 const FRAGMENT_BYTES_MAX: u64 = 128 << 20;
 
+/// The columns of which bounds are told.
+const BOUNDED: StatsColumns = StatsColumns::First(32);
+
 /// Plans an append of rows that depend on nothing in the table.
 ///
 /// # Errors
 /// The rows do not fit the table's columns, or a data file cannot be written.
 pub async fn append(table: &LanceTable, source: Batches) -> Result<LancePlan, OpsError> {
-    let mut plan = LancePlan::default();
+    let mut plan = LancePlan { reads: Reads::nothing(), ..LancePlan::default() };
     let mut writer = Writer::new(table);
     for batch in source {
         plan.rows_inserted += writer.write(&complete(&batch?, table)?, None).await?;
     }
-    plan.added = writer.finish().await?;
+    writer.finish_into(&mut plan).await?;
     Ok(plan)
 }
 
@@ -39,6 +45,7 @@ pub(crate) struct Writer<'a> {
     version: String,
     open: Option<Open>,
     fragments: Vec<DataFragment>,
+    bounds: BTreeMap<String, FileBounds>,
 }
 
 struct Open {
@@ -46,12 +53,14 @@ struct Open {
     rows: u64,
     /// The ids of the first rows, where rows keep theirs.
     ids: RowIds,
+    /// Gathers what later transactions want to know of the values.
+    statistics: Collector,
 }
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(table: &'a LanceTable) -> Self {
         let version = table.snapshot.header().data_format.as_ref().map(|format| format.version.clone());
-        Self { table, version: version.unwrap_or_default(), open: None, fragments: Vec::new() }
+        Self { table, version: version.unwrap_or_default(), open: None, fragments: Vec::new(), bounds: BTreeMap::new() }
     }
 
     /// Takes rows in the types of the table's files, with their ids where they moved; how many. Rows without ids come after those
@@ -64,10 +73,16 @@ impl<'a> Writer<'a> {
             Some(open) => open,
             None => {
                 let sink = self.table.files.create(self.table.snapshot.fields(), &self.version)?;
-                Open { sink, rows: 0, ids: RowIds::default() }
+                Open {
+                    sink,
+                    rows: 0,
+                    ids: RowIds::default(),
+                    statistics: Collector::new(self.table.columns(), &BOUNDED),
+                }
             }
         };
         open.sink.write(rows).await?;
+        open.statistics.update(&modelled(rows, self.table.columns())?)?;
         open.rows += rows.num_rows() as u64;
         for id in ids.unwrap_or_default() {
             open.ids.extend(*id, 1).ok_or_else(|| OpsError::Invalid {
@@ -97,17 +112,33 @@ impl<'a> Writer<'a> {
         Ok(self.fragments)
     }
 
+    /// The same, into a plan, with what is known of their values.
+    pub(crate) async fn finish_into(mut self, plan: &mut LancePlan) -> Result<(), OpsError> {
+        self.cut().await?;
+        plan.added = self.fragments;
+        plan.bounds = self.bounds;
+        Ok(())
+    }
+
     #[expect(clippy::disallowed_methods, reason = "names of new data files are random")]
     async fn close(&mut self, open: Open) -> Result<(), OpsError> {
         let (bytes, mut file) = open.sink.finish().await?;
         let name = DataFileName { id: Uuid::from_random(*uuid::Uuid::new_v4().as_bytes()) };
         self.table.store.put(&name.path(), bytes).await?;
         file.path = name.file_name();
+        self.bounds.insert(file.path.clone(), self.bounds_of(&open.statistics));
         let mut fragment = new_fragment(file, open.rows);
         if !open.ids.is_empty() {
             fragment.row_id_sequence = Some(RowIdSequence::InlineRowIds(open.ids.encode()));
         }
         self.fragments.push(fragment);
         Ok(())
+    }
+
+    /// Bounds by the ids of fields at the top.
+    fn bounds_of(&self, statistics: &Collector) -> FileBounds {
+        let ids = self.table.top_ids();
+        let field = |name: &str| self.table.position(name).and_then(|at| ids.get(at).copied());
+        statistics.bounds().into_iter().filter_map(|(name, bounds)| Some((field(&name)?, bounds))).collect()
     }
 }

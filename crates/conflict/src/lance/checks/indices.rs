@@ -102,6 +102,34 @@ check! {
 }
 
 check! {
+    /// A drop goes by the name: the format puts the entries in its place that stand under the name by then.
+    DROP_FOLLOWS, Rebase, "dropped-index-followed",
+    "landed replaced an index entry that ours takes out; what stands under the name is taken out",
+    "nothing to do",
+    |ours, landed| if ours.new_indices.is_empty() { (CAUTION_DROP_MISSES.fires)(ours, landed) } else { None },
+}
+
+check! {
+    /// The same where ours puts another entry in its place.
+    REPLACED_ENTRY_REMAPPED, Retryable, "replaced-index-remapped",
+    "landed replaced an index entry that ours replaces as well",
+    PLAN_AGAIN,
+    CAUTION_DROP_MISSES.fires,
+}
+
+check! {
+    /// An index is judged by its name: what ours did with it rests on what stood there.
+    INDEX_NAME_WRITTEN, Retryable, "index-name-written",
+    "both transactions build, replace or drop an index of the same name",
+    "read the newest version and look what stands under the name",
+    |ours, landed| {
+        let theirs = || landed.new_indices.iter().chain(&landed.removed_indices);
+        let mut mine = ours.new_indices.iter().chain(&ours.removed_indices).filter(|index| is_regular(index));
+        mine.find(|index| theirs().any(|other| other.name == index.name)).map(named)
+    },
+}
+
+check! {
     /// Whatever the fragments.
     INDEXED_COLUMN_REPLACED, Retryable, "indexed-column-replaced",
     "one transaction replaces data files of a column that the other indexes",

@@ -86,6 +86,40 @@ check! {
     |_, landed| landed.config.changes_schema().then_some(Evidence::Register(Register::Schema)),
 }
 
+check! {
+    /// By field, so that a column which ours has nothing to do with may change.
+    FIELD_CHANGED, Retryable, "field-changed",
+    "landed dropped, renamed or retyped a column that ours writes, indexes or looks for rows by, or brought another schema than ours keeps",
+    PLAN_AGAIN,
+    field_changed,
+}
+
+check! {
+    /// The strict form of the caution: alone, the change of type is refused while the column has an index.
+    LANDED_INDEX_LOST, Retryable, "landed-index-lost",
+    "ours drops or retypes a column that landed indexed, and the new index would be gone without a word",
+    "look at the index, drop it if it is to go, and change the column on the newest version",
+    CAUTION_MERGE_DROPS_INDEX.fires,
+}
+
+check! {
+    /// The strict form of the caution: the schema that ours brings is older than the metadata.
+    METADATA_WOULD_BE_LOST, Retryable, "metadata-would-be-lost",
+    "landed changed metadata of the schema or of a field, and ours would put its older schema over it",
+    "read the newest version and change its schema",
+    CAUTION_PROJECT_DROPS_METADATA.fires,
+}
+
+fn field_changed(ours: &LanceFacts, landed: &LanceFacts) -> Option<Evidence> {
+    if ours.keeps_schema && (landed.schema_changed || landed.config.changes_schema()) {
+        return Some(Evidence::Register(Register::Schema));
+    }
+    match &ours.fields_used {
+        Some(used) => shared_fields(used, &landed.fields_changed),
+        None => (!landed.fields_changed.is_empty()).then(|| Evidence::Fields(landed.fields_changed.clone())),
+    }
+}
+
 fn either(ours: &LanceFacts, landed: &LanceFacts, holds: fn(&LanceFacts, &LanceFacts) -> bool) -> bool {
     holds(ours, landed) || holds(landed, ours)
 }

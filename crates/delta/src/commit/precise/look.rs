@@ -11,21 +11,12 @@ use bytes::Bytes;
 use lakebed_commit::{Fetched, ObjectName};
 use lakebed_conflict::precise::PreciseFacts;
 use lakebed_naming::delta::DataPath;
-use lakebed_transaction::{Expr, RowSet, RowsFound, RowsSeen, RowsWanted, UnitId};
-use std::collections::{BTreeMap, HashMap};
+use lakebed_transaction::{Expr, RowSet, RowsFound, RowsSeen, RowsWanted, SeenRow, UnitId};
+use std::collections::HashMap;
 use std::fmt::Debug;
 
 /// Bytes of data files that one commit looks at, at most; beyond that ours is refused.
 const LOOK_BYTES_MAX: u64 = 128 << 20;
-
-/// One row that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeenRow {
-    /// Its physical position in the file.
-    pub position: u64,
-    /// Its values, in a form that is the same exactly for equal rows; empty where they were not asked for.
-    pub values: Box<[u8]>,
-}
 
 /// Looks at rows of data files. This crate decodes none; whoever does gives it to
 /// [`DeltaFormat::with_looker`](crate::DeltaFormat::with_looker).
@@ -108,27 +99,7 @@ pub(super) fn look(
         let side = if part.came { &mut came } else { &mut went };
         side.extend(rows.into_iter().map(|row| (part.unit, row)));
     }
-    Look::Seen(RowsSeen::Looked(paired(went, came)))
-}
-
-/// Pairs rows that went with rows that came and have the same values, one for one.
-fn paired(went: Vec<(&UnitId, SeenRow)>, came: Vec<(&UnitId, SeenRow)>) -> RowsFound {
-    let mut found = RowsFound::default();
-    let mut open: HashMap<Box<[u8]>, Vec<&UnitId>> = HashMap::new();
-    for (unit, row) in went {
-        open.entry(row.values).or_default().push(unit);
-    }
-    let mut carried: BTreeMap<&UnitId, RowSet> = BTreeMap::new();
-    for (unit, row) in came {
-        if open.get_mut(&row.values).and_then(Vec::pop).is_some() {
-            carried.entry(unit).or_default().insert(row.position);
-        } else {
-            found.born.get_or_insert_with(|| unit.clone());
-        }
-    }
-    found.removed = open.into_values().flatten().min().cloned();
-    found.carried = carried.into_iter().map(|(unit, rows)| (unit.clone(), rows)).collect();
-    found
+    Look::Seen(RowsSeen::Looked(RowsFound::paired(went, came)))
 }
 
 /// The files that are wanted, as the log describes them; `None` where one is not known.

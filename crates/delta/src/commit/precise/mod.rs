@@ -12,7 +12,7 @@ mod settle;
 
 pub(super) use follow::follow;
 pub(super) use judge::{Decided, decide};
-pub use look::{FileSeen, LookAtRows, SeenRow};
+pub use look::{FileSeen, LookAtRows};
 pub(super) use settle::{Settled, settle};
 
 use super::pending::Transaction;

@@ -84,11 +84,11 @@ impl Places {
             match own {
                 Some(own) => {
                     let moved = own.of_source(identity).ok_or(())?;
-                    self.withhold(&moved.target, &moved.places(&(0..moved.rows).collect()));
+                    self.withhold(&moved.target, &moved.places(&(0..moved.rows()).collect()));
                 }
                 None => {
                     if let Some(moved) = moves.of_source(identity) {
-                        self.mark(&moved.target, &moved.places(&(0..moved.rows).collect()));
+                        self.mark(&moved.target, &moved.places(&(0..moved.rows()).collect()));
                     }
                 }
             }
