@@ -1,7 +1,8 @@
 //! A version that somebody landed.
 
-use crate::Snapshot;
-use crate::transaction::{Transaction, describe};
+use crate::build::{self, Inputs};
+use crate::transaction::{Transaction, describe, file_name};
+use crate::{Creation, LanceError, Snapshot};
 use lakebed_naming::Version;
 use lakebed_transaction::LanceKind;
 use std::sync::Arc;
@@ -18,6 +19,31 @@ impl Landed {
     #[must_use]
     pub const fn new(snapshot: Arc<Snapshot>, transaction: Option<Transaction>) -> Self {
         Self { snapshot, transaction }
+    }
+
+    /// The version that a transaction makes of another, as if it landed there.
+    ///
+    /// # Errors
+    /// It cannot be put on that version, or its id is no UUID.
+    pub fn on(base: &Snapshot, transaction: Transaction) -> Result<Self, LanceError> {
+        let message = transaction.message();
+        let at = base.version().next().ok_or_else(|| LanceError::Invalid {
+            problem: format!("no version follows {}", base.version()),
+            advice: "copy the table into a new one".to_owned(),
+        })?;
+        let mut next = build::build(&Inputs {
+            base: Some(base),
+            creation: &Creation::default(),
+            restored: None,
+            cloned: None,
+            transaction: message,
+            transaction_file: &file_name(message)?.file_name(),
+            at,
+            now_ms: base.timestamp_ms().and_then(|ms| u64::try_from(ms).ok()).unwrap_or_default().saturating_add(1),
+        })?;
+        let entry = next.encode(None)?;
+        let snapshot = Snapshot::built(next, None, entry.fragments)?;
+        Ok(Self { snapshot: Arc::new(snapshot), transaction: Some(transaction) })
     }
 
     /// The state that it left.

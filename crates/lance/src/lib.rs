@@ -66,5 +66,5 @@ pub use lakebed_commit::FormatError as LanceError;
 pub use landed::Landed;
 pub use pending::{Creation, Pending};
 pub use policy::JudgedBy;
-pub use precise::{BLIND, FragmentSeen, LookAtRows, Reads};
+pub use precise::{BLIND, FragmentSeen, LookAtRows, Reads, judge_unseen};
 pub use snapshot::Snapshot;

@@ -16,7 +16,7 @@ use lakebed_lance::{LanceFormat, Pending, Reads, deletion};
 use lakebed_naming::Version;
 use lakebed_naming::lance::{DeletionFileName, DeletionKind};
 use lakebed_ops::lance::deleted_rows;
-use lakebed_transaction::{Outcome, ReadPredicate, RowSet, TransactionId};
+use lakebed_transaction::{Expr, Outcome, ReadPredicate, RowSet, Scalar, TransactionId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -83,7 +83,8 @@ impl Table {
 
     /// Deletes rows by fragment and physical position (Lance): deletion files are written, fragments without a live row are
     /// taken out. Rows that are deleted already stay so. Deletions of other rows of the same fragments, by others, are merged
-    /// by the rebase. `predicate` is kept for who reads the history.
+    /// by the rebase. `predicate` is kept for who reads the history; where it is one on the table's columns, the rows are taken for
+    /// those that meet it, so that policies which judge rows mind others that landed meanwhile and meet it, too.
     ///
     /// # Errors
     /// The table is no Lance table, a fragment is not there, or the store cannot be asked. Nothing was committed.
@@ -100,7 +101,8 @@ impl Table {
             return Ok(Report::of(outcome, TransactionId::new(fresh_id().to_string())));
         }
         let message = delete(head(&held), taken.updated, taken.removed, predicate.to_owned());
-        let beside = Beside { affected: Some(taken.affected), reads: Some(reads_of(&held, predicate)) };
+        let reads = deleted_by(&held.snapshot, predicate).unwrap_or_else(rows_alone);
+        let beside = Beside { affected: Some(taken.affected), reads: Some(reads) };
         self.commit_lance(&held, message, beside, Givers::One, commit).await
     }
 
@@ -169,7 +171,7 @@ impl Table {
             load_version(&**self.store(), held.scheme, read).await?
         };
         let reads = match &message.operation {
-            Some(Operation::Delete(delete)) => Some(reads_of(&base, &delete.predicate)),
+            Some(Operation::Delete(delete)) => deleted_by(&base.snapshot, &delete.predicate),
             Some(_) | None => None,
         };
         self.commit_lance(&base, message, Beside { affected: None, reads }, Givers::Several, commit).await
@@ -250,19 +252,23 @@ pub(crate) fn head(held: &LanceVersion) -> Head {
     Head { read_version: Some(held.snapshot.version()), id: fresh_id(), properties: BTreeMap::new() }
 }
 
-/// What a Delete says that it looked for: every row that meets its predicate. A text that cannot be read may have meant any row.
-fn reads_of(held: &LanceVersion, predicate: &str) -> Reads {
-    let columns = held.snapshot.columns().unwrap_or_default();
-    let Ok(filter) = bound_to(predicate, &columns) else {
-        return Reads { whole_table: true, ..Reads::default() };
-    };
+/// What is looked for by who names rows by their places: no other row.
+fn rows_alone() -> Reads {
+    let none = ReadPredicate { partition: Vec::new(), data: vec![Expr::Literal(Scalar::Boolean(false))] };
+    Reads { predicates: vec![none], all_met: true, ..Reads::nothing() }
+}
+
+/// What a Lance Delete says that it looked for on a version: every row that meets its predicate. `None`: the text cannot be read.
+#[must_use]
+pub fn deleted_by(version: &lakebed_lance::Snapshot, predicate: &str) -> Option<Reads> {
+    let filter = bound_to(predicate, &version.columns().ok()?).ok()?;
     let field = |name: &Arc<str>| {
         let named = |field: &&Field| field.parent_id < 0 && field.name.eq_ignore_ascii_case(name);
-        held.snapshot.fields().iter().find(named).map(|field| i64::from(field.id))
+        version.fields().iter().find(named).map(|field| i64::from(field.id))
     };
     let fields = filter.columns().into_iter().filter_map(<[_]>::first).map(field).collect();
     let predicates = vec![ReadPredicate { partition: Vec::new(), data: vec![filter] }];
-    Reads { predicates, all_met: true, fields, ..Reads::default() }
+    Some(Reads { predicates, all_met: true, fields, ..Reads::default() })
 }
 
 /// The version that a Restore makes current.

@@ -71,6 +71,7 @@ pub use lakebed_ops::{
     Batches, Change, ColumnChange, Compaction, LanceFiles, Matched, MergeSpec, NotMatched, ROW_COMMIT_VERSION, ROW_ID,
     ROW_VERSION, SqlEngine,
 };
+pub use lance_rows::deleted_by;
 pub use options::{CommitOptions, OpenOptions, TableFormat, VersionSpec};
 pub use prepared::{Prepared, PreparedDelta, parse_prepared_delta};
 pub use refs::{Branch, Tag};

@@ -10,7 +10,7 @@ use lakebed_commit::{Fetched, ObjectName};
 use lakebed_conflict::lance::LanceFacts;
 use lakebed_conflict::maxcompute::{Compaction, Hints, MaxComputeFacts, judge as judge_matrix};
 use lakebed_conflict::precise::{LanceSide, PreciseFacts, PreciseTable, judge_lance, wanted};
-use lakebed_transaction::{Judgement, LanceKind, RowsSeen, Verdict};
+use lakebed_transaction::{Judgement, LanceKind, RowsSeen, RowsWanted, Verdict};
 
 /// What came of asking.
 #[derive(Debug)]
@@ -39,28 +39,11 @@ pub(crate) fn decide(
     let Some(base) = pending.base.as_deref() else {
         return Ok(Decided::Verdict(Judgement::clear(), Box::default()));
     };
-    let mut seen = Seen::default();
-    if looks_at_rows(pending.kind()) {
-        if pending.rows.facts.get().is_none() {
-            match ours::facts(pending, fetched) {
-                // Whoever comes second brings the same.
-                Ok(facts) => drop(pending.rows.facts.set(facts)),
-                Err(needs) => return Ok(Decided::Needs(needs)),
-            }
-        }
-        let changes = Changes::between(base, &landed.snapshot);
-        if has_rows(pending) {
-            let needs = changes.needs(landed, fetched);
-            if !needs.is_empty() {
-                return Ok(Decided::Needs(needs));
-            }
-        }
-        (seen.images, seen.moves) = images(landed, &changes, fetched);
-    }
-    let theirs = match &landed.transaction {
-        Some(transaction) => facts_of(transaction.message(), Some(base), Some(&landed.snapshot)),
-        None => LanceFacts::default(),
+    let mut seen = match seen(pending, base, landed, fetched) {
+        Ok(seen) => seen,
+        Err(needs) => return Ok(Decided::Needs(needs)),
     };
+    let theirs = definitions(base, landed);
     let judgement = match judged_by {
         JudgedBy::Operations(policy) => {
             policy.judge((pending.kind().at(), &pending.facts), (landed.kind().at(), &theirs))
@@ -74,6 +57,64 @@ pub(crate) fn decide(
     Ok(Decided::Verdict(judgement, Box::new(seen)))
 }
 
+/// Judges ours as far as manifests and deletion files tell: the judgement, and the rows that would decide where the verdict is *need
+/// facts*. Nothing is looked at.
+///
+/// # Errors
+/// These objects must be read first; one that is answered as absent tells nothing.
+pub fn judge_unseen(
+    table: &PreciseTable,
+    pending: &Pending,
+    landed: &Landed,
+    fetched: &Fetched,
+) -> Result<(Judgement, Option<RowsWanted>), Vec<ObjectName>> {
+    let Some(base) = pending.base.as_deref() else { return Ok((Judgement::clear(), None)) };
+    let seen = seen(pending, base, landed, fetched)?;
+    let theirs = definitions(base, landed);
+    let judgement = judged(table, pending, landed, &theirs, &seen.images);
+    let open = judgement.verdict == Verdict::NeedFacts;
+    let wanted = pending.rows.facts.get().filter(|_| open).and_then(|ours| wanted(ours, &seen.images));
+    Ok((judgement, wanted))
+}
+
+/// What ours and landed say of rows.
+fn seen(pending: &Pending, base: &Snapshot, landed: &Landed, fetched: &Fetched) -> Result<Seen, Vec<ObjectName>> {
+    if !looks_at_rows(pending.kind()) {
+        return Ok(Seen::default());
+    }
+    if pending.rows.facts.get().is_none() {
+        // Whoever comes second brings the same.
+        drop(pending.rows.facts.set(ours::facts(pending, fetched)?));
+    }
+    let changes = Changes::between(base, &landed.snapshot);
+    let needs = if has_rows(pending) { changes.needs(landed, fetched) } else { Vec::new() };
+    if !needs.is_empty() {
+        return Err(needs);
+    }
+    let (images, moves) = images(landed, &changes, fetched);
+    Ok(Seen { images, moves })
+}
+
+fn definitions(base: &Snapshot, landed: &Landed) -> LanceFacts {
+    match &landed.transaction {
+        Some(transaction) => facts_of(transaction.message(), Some(base), Some(&landed.snapshot)),
+        None => LanceFacts::default(),
+    }
+}
+
+fn judged(
+    table: &PreciseTable,
+    pending: &Pending,
+    landed: &Landed,
+    theirs: &LanceFacts,
+    images: &PreciseFacts,
+) -> Judgement {
+    let unknown = PreciseFacts::default();
+    let rows = pending.rows.facts.get().unwrap_or(&unknown);
+    let ours = LanceSide { kind: pending.kind(), definitions: &pending.facts, rows };
+    judge_lance(table, ours, LanceSide { kind: landed.kind(), definitions: theirs, rows: images })
+}
+
 fn by_rows(
     table: &PreciseTable,
     pending: &Pending,
@@ -82,16 +123,9 @@ fn by_rows(
     seen: &mut Seen,
     (base, fetched, looker): (&Snapshot, &Fetched, Option<&dyn LookAtRows>),
 ) -> Result<Judgement, Vec<ObjectName>> {
-    let unknown = PreciseFacts::default();
-    let ours = pending.rows.facts.get().unwrap_or(&unknown);
-    let side = LanceSide { kind: pending.kind(), definitions: &pending.facts, rows: ours };
-    let judged = |images: &PreciseFacts| {
-        judge_lance(table, side, LanceSide { kind: landed.kind(), definitions: theirs, rows: images })
-    };
-    let judgement = judged(&seen.images);
-    let Some(wanted) = wanted(ours, &seen.images).filter(|_| judgement.verdict == Verdict::NeedFacts) else {
-        return Ok(judgement);
-    };
+    let judgement = judged(table, pending, landed, theirs, &seen.images);
+    let open = pending.rows.facts.get().filter(|_| judgement.verdict == Verdict::NeedFacts);
+    let Some(wanted) = open.and_then(|ours| wanted(ours, &seen.images)) else { return Ok(judgement) };
     seen.images.seen = match looker {
         None => RowsSeen::Refused,
         Some(looker) => match look(base, landed, &seen.images, &wanted, (fetched, looker)) {
@@ -99,7 +133,7 @@ fn by_rows(
             Look::Seen(found) => found,
         },
     };
-    Ok(judged(&seen.images))
+    Ok(judged(table, pending, landed, theirs, &seen.images))
 }
 
 fn by_matrix(pending: &Pending, landed: &Landed, theirs: &LanceFacts) -> Judgement {

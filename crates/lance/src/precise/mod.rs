@@ -14,6 +14,7 @@ mod ours;
 mod settle;
 
 pub(crate) use follow::follow;
+pub use judge::judge_unseen;
 pub(crate) use judge::{Decided, decide};
 pub use look::{FragmentSeen, LookAtRows};
 pub use ours::{BLIND, Reads};

@@ -11,6 +11,7 @@ mod deletion;
 mod fixtures;
 mod machine;
 mod operations;
+mod precise;
 mod rebase;
 mod replay;
 mod row_ids;

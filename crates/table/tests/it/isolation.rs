@@ -103,7 +103,11 @@ async fn a_table_without_a_promise_takes_any_known_policy() {
         assert!(matches!(error, TableError::Invalid { .. }), "{name}: {error}");
     }
     let (_, mut table) = three_rows(Lance).await;
-    committed(&set(&mut table, "owner", "us", &under("lance")).await);
+    for name in ["precise", "precise-reorder", "lance"] {
+        committed(&set(&mut table, "owner", name, &under(name)).await);
+        let history = table.history(Some(1)).await.unwrap();
+        assert!(history[0].policy.as_deref().is_some_and(|policy| policy.starts_with(name)), "{history:?}");
+    }
     let pair = BTreeMap::from([("owner".to_owned(), "you".to_owned())]);
     let error = table.set_properties(pair, Vec::new(), &under("delta-snapshot")).await.unwrap_err();
     assert!(matches!(error, TableError::Invalid { .. }), "{error}");

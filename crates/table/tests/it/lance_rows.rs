@@ -1,5 +1,6 @@
 //! Fragments, deletion files and configuration of Lance tables.
 
+use crate::isolation::under;
 use crate::support::{
     add, columns, committed, created, isolated, once, opened, place, sound, three_rows, try_remove, written_fragment,
 };
@@ -65,12 +66,12 @@ async fn deletions_of_different_rows_are_merged() {
 }
 
 #[tokio::test]
-async fn a_deletion_of_the_same_row_is_a_retryable_conflict_that_names_the_row() {
+async fn under_lance_a_deletion_of_the_same_row_is_a_retryable_conflict_that_names_the_row() {
     let (store, mut first) = three_rows(TableFormat::Lance).await;
     let mut second = opened(&store).await;
     let read = first.version().get();
     committed(&first.delete_rows(rows(0, [0, 1]), "a", &once()).await.unwrap());
-    let report = second.delete_rows(rows(0, [1, 2]), "b", &once()).await.unwrap();
+    let report = second.delete_rows(rows(0, [1, 2]), "b", &under("lance")).await.unwrap();
     let Outcome::Conflict(conflict) = &report.outcome else { panic!("{:?}", report.outcome) };
     assert_eq!((conflict.with.get(), conflict.why.verdict), (read + 1, Verdict::Retryable));
     let Some(Evidence::Rows(unit, both)) = &conflict.why.evidence else { panic!("{conflict:?}") };
@@ -84,6 +85,24 @@ async fn a_deletion_of_the_same_row_is_a_retryable_conflict_that_names_the_row()
     committed(&second.delete_rows(rows(0, [1, 2]), "b", &once()).await.unwrap());
     let table = opened(&store).await;
     assert_eq!((table.snapshot().fragments(), table.version().get()), (Vec::new(), read + 2));
+}
+
+/// Rows that are gone already need no refusal: a deletion takes out what is left of its rows.
+#[tokio::test]
+async fn deletions_of_the_same_row_both_stand() {
+    let (store, mut first) = three_rows(TableFormat::Lance).await;
+    committed(&add(&mut first, &[4, 5]).await);
+    let (mut second, mut third) = (opened(&store).await, opened(&store).await);
+    let read = first.version().get();
+    committed(&first.delete_rows(rows(0, [0, 1]), "a", &once()).await.unwrap());
+    // Appended rows are no row of the ones that are named by their places.
+    committed(&add(&mut first, &[6]).await);
+    assert_eq!(committed(&second.delete_rows(rows(0, [1]), "b", &under("precise")).await.unwrap()), read + 3);
+    assert_eq!(deleted(&store, 0).await, BTreeSet::from([0, 1]), "nothing was left to do");
+    let all = BTreeMap::from([(0, RowSet::from_iter([1, 2])), (1, RowSet::from_iter([0, 1]))]);
+    assert_eq!(committed(&third.delete_rows(all, "c", &under("precise")).await.unwrap()), read + 4);
+    let log = sound(&store, TableFormat::Lance).await;
+    assert_eq!((log.rows(), log.files().len()), (1, 1), "only the appended row is left");
 }
 
 /// The last live rows of a fragment take the fragment out; no deletion file is written for it.

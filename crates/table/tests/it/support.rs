@@ -148,7 +148,8 @@ pub(crate) async fn try_remove(table: &mut Table, id: i64, options: &CommitOptio
         TableFormat::Lance => {
             let position = u64::try_from(id - 1).unwrap();
             let rows = BTreeMap::from([(0, RowSet::from_iter([position]))]);
-            table.delete_rows(rows, &format!("id = {id}"), options).await
+            // By its place alone: the rows of the data files here are no real ones.
+            table.delete_rows(rows, &format!("row {id}"), options).await
         }
     }
 }

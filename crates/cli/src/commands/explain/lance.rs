@@ -3,10 +3,14 @@
 use super::case::{Answer, Bases, Case, decisive, read};
 use super::maxcompute::Side;
 use crate::error::CliError;
+use lakebed_commit::{Fetched, Format, Rebased};
 use lakebed_conflict::lance::{LANCE, LanceFacts, judge as rule};
 use lakebed_conflict::maxcompute::{Hints, MaxComputeFacts};
+use lakebed_conflict::precise::PreciseTable;
+use lakebed_lance::proto::table::transaction::Operation;
 use lakebed_lance::transaction::Transaction;
-use lakebed_lance::{Pending, Snapshot, facts_of};
+use lakebed_lance::{JudgedBy, LanceFormat, Landed, Pending, Snapshot, facts_of, judge_unseen};
+use lakebed_naming::lance::Scheme;
 use lakebed_transaction::LanceKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -37,6 +41,64 @@ pub(super) fn judge(case: &Case, bases: &mut Bases) -> Result<Answer, CliError> 
         judgement,
         landed_index: at,
         wanted: None,
+        effective_level: None,
+        rebased: None,
+    })
+}
+
+/// Judges by rows as a commit does, up to the first refusal or the first rows that would have to be looked at. What landed is put on
+/// the base one after the other, as if it had landed there; deletion files are not at hand.
+pub(super) fn by_rows(case: &Case, table: &'static PreciseTable, bases: &mut Bases) -> Result<Answer, CliError> {
+    let Some(path) = &case.base else {
+        return Err(CliError::usage(
+            format!("{} needs the version that {} read", table.name, case.ours.display()),
+            "give its manifest with --base",
+        ));
+    };
+    let base = manifest(path, bases)?;
+    let ours = transaction(&case.ours)?;
+    let message = ours.message().clone();
+    let reads = match &message.operation {
+        Some(Operation::Delete(delete)) => lakebed_table::deleted_by(&base, &delete.predicate),
+        Some(_) | None => None,
+    };
+    let mut pending = Pending::new(Arc::clone(&base), message, 0)?;
+    if let Some(reads) = reads {
+        pending = pending.with_reads(reads);
+    }
+    let format = LanceFormat::judged_by(Scheme::V2, JudgedBy::Rows(table));
+    let (mut judgements, mut landed, mut open) = (Vec::new(), Vec::new(), None);
+    let mut standing = base;
+    for path in &case.landed {
+        let theirs = Landed::on(&standing, transaction(path)?)?;
+        let mut fetched = Fetched::default();
+        let (judgement, wanted) = loop {
+            match judge_unseen(table, &pending, &theirs, &fetched) {
+                Ok(judged) => break judged,
+                Err(needs) => needs.into_iter().for_each(|name| fetched.insert(name, None)),
+            }
+        };
+        let accepts = judgement.verdict.accepts();
+        judgements.push(judgement);
+        landed.push(theirs.describe());
+        if !accepts {
+            open = wanted;
+            break;
+        }
+        while let Rebased::Needs(needs) = format.rebase(&mut pending, &theirs, &fetched)? {
+            needs.into_iter().for_each(|name| fetched.insert(name, None));
+        }
+        standing = Arc::clone(theirs.snapshot());
+    }
+    let (judgement, at) = decisive(judgements);
+    Ok(Answer {
+        policy: case.policy.clone(),
+        label: table.label(),
+        ours: ours.kind().to_string(),
+        landed: at.and_then(|at| landed.get(at).cloned()),
+        judgement,
+        landed_index: at,
+        wanted: open.as_ref().map(super::precise::document),
         effective_level: None,
         rebased: None,
     })

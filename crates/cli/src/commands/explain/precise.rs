@@ -1,4 +1,4 @@
-//! Delta commits under the `precise` policies.
+//! Transactions of either format under the `precise` policies.
 
 use super::case::{Answer, Bases, Case, decisive};
 use super::delta;
@@ -16,12 +16,17 @@ pub(super) fn named(policy: &str) -> Option<&'static PreciseTable> {
 
 /// Judges as a commit does, up to the first refusal or the first rows that would have to be looked at.
 pub(super) async fn judge(case: &Case, table: &'static PreciseTable, bases: &mut Bases) -> Result<Answer, CliError> {
-    if case.ours.extension().is_none_or(|ending| ending != "json") {
-        return Err(CliError::usage(
+    match case.ours.extension().and_then(|ending| ending.to_str()) {
+        Some("json") => on_delta(case, table, bases).await,
+        Some("txn") => super::lance::by_rows(case, table, bases),
+        Some(_) | None => Err(CliError::usage(
             format!("{} cannot be judged under {}", case.ours.display(), table.name),
-            "give a Delta commit (.json)",
-        ));
+            "give a Delta commit (.json) or a Lance transaction (.txn)",
+        )),
     }
+}
+
+async fn on_delta(case: &Case, table: &'static PreciseTable, bases: &mut Bases) -> Result<Answer, CliError> {
     let (transaction, core) = delta::ours(case, bases).await?;
     let base = match &case.base {
         Some(path) => Some(delta::table(path, bases).await?),
@@ -61,7 +66,7 @@ pub(super) async fn judge(case: &Case, table: &'static PreciseTable, bases: &mut
 }
 
 /// What has to be looked at: rows of these files that meet one of the filters.
-fn document(wanted: &RowsWanted) -> Value {
+pub(super) fn document(wanted: &RowsWanted) -> Value {
     let names = |units: &[UnitId]| units.iter().map(ToString::to_string).collect::<Vec<_>>();
     let filters: Vec<String> = wanted.filters.iter().map(|filter: &Expr| print(filter)).collect();
     json!({

@@ -1,5 +1,6 @@
 //! Others commit between our read and our attempt.
 
+use crate::isolation::under;
 use crate::log::State;
 use crate::stores::{Meddled, Moment};
 use crate::support::{
@@ -104,7 +105,7 @@ async fn case_22_lance_every_rival_in_the_window_is_judged() {
     };
     let meddled = Meddled::new(&store).act(Moment::Before, rival(1)).act(Moment::Before, rival(2)).shared();
     let mut ours = opened(&meddled).await;
-    let report = try_remove(&mut ours, 2, &once()).await.unwrap();
+    let report = try_remove(&mut ours, 2, &under("lance")).await.unwrap();
     let Outcome::Conflict(conflict) = &report.outcome else { panic!("{:?}", report.outcome) };
     assert_eq!(conflict.with.get(), read + 2, "refused because of the second rival");
     assert_eq!(conflict.why.verdict, Verdict::Retryable);
