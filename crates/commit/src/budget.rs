@@ -45,14 +45,15 @@ impl Budget {
 /// How many tries of a rival a loser waits at most.
 const TRIES_WAITED_MAX: u64 = 8;
 
-/// Waits with full jitter: the n-th lies between 0 and `first_ms · 2ⁿ`, at most `max_ms`.
+/// Waits with full jitter: the n-th lies between 0 and `first_ms · 2ⁿ`, at most `max_ms`. After a lost race both ends follow what
+/// a look at the log takes, where that is long.
 ///
 /// The jitter is drawn from the seed, so that the same data gives the same waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// Upper end of the first wait, in milliseconds.
     pub first_ms: u64,
-    /// Upper end of every wait, in milliseconds.
+    /// Upper end of every wait for a store that failed or turned a request away, in milliseconds.
     pub max_ms: u64,
     /// State of the jitter; give every commit another one.
     pub seed: u64,
@@ -72,10 +73,12 @@ impl Backoff {
     }
 
     /// The wait after losing `losses` races in a row (0 for the first), where one look at the log and one try take about
-    /// `try_ms`: it grows to a few tries and no further, since waiting longer than the rivals need wins nothing.
+    /// `try_ms`. It begins with half a try, so that slow writers do not come back all at once, grows to a few tries, however
+    /// long they are, and no further, since waiting longer than the rivals need wins nothing.
     pub(crate) fn draw_after_loss(&mut self, losses: u32, try_ms: u64) -> u64 {
-        let cap = try_ms.max(self.first_ms).saturating_mul(TRIES_WAITED_MAX).min(self.max_ms);
-        let grown = self.first_ms.checked_shl(losses.min(20)).unwrap_or(cap).min(cap);
+        let cap = try_ms.max(self.first_ms).saturating_mul(TRIES_WAITED_MAX);
+        let first = self.first_ms.max(try_ms / 2);
+        let grown = first.checked_shl(losses.min(20)).unwrap_or(cap).min(cap);
         self.next() % (grown + 1)
     }
 

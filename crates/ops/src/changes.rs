@@ -18,6 +18,7 @@ use arrow_select::filter::filter_record_batch;
 use lakebed_data::{ParquetRows, ReadOptions};
 use lakebed_delta::Snapshot;
 use lakebed_delta::action::{Action, Add, AddCdc, Remove};
+use lakebed_delta::deletion_vector::{VectorPlace, place};
 use lakebed_delta::path::identity;
 use lakebed_storage::Store;
 use lakebed_transaction::{Column, ColumnType, RowSet};
@@ -126,6 +127,32 @@ impl Changes {
             }
         }
         Ok(None)
+    }
+
+    /// The objects below the table's root that the rows not yet read are read from, deletion vectors included.
+    ///
+    /// # Errors
+    /// A deletion vector's place cannot be read.
+    pub fn objects(&self) -> Result<Vec<String>, OpsError> {
+        let mut objects = Vec::new();
+        for part in &self.parts {
+            if !part.file.outside {
+                objects.push(part.file.object.clone());
+            }
+            let vectors = match &part.which {
+                Which::Live => vec![&part.file.deleted],
+                Which::Between(with, without) => vec![with, without],
+                Which::Told => Vec::new(),
+            };
+            for vector in vectors {
+                if let Deleted::Vector(vector) = vector
+                    && let VectorPlace::Object { object, .. } = place(vector)?
+                {
+                    objects.push(object);
+                }
+            }
+        }
+        Ok(objects)
     }
 
     /// How many rows of each text went and came back.

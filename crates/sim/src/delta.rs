@@ -2,7 +2,8 @@
 
 use crate::delta_model::{Intent, Model};
 use crate::family::{
-    Cleanable, Family, Names, Opening, Plan, Planned, Planner, Read, Seen, bytes_of, digest_of, take_page,
+    Cleanable, Family, Names, Opening, Plan, Planned, Planner, Read, Seen, bytes_of, digest_of, digest_of_all,
+    take_page,
 };
 use crate::rng::Rng;
 use crate::store::Store;
@@ -15,11 +16,16 @@ use lakebed_delta::{DeltaFormat, Hint, Load, LoadStep, Pending, Snapshot, Transa
 use lakebed_naming::Version;
 use lakebed_naming::delta::{LAST_CHECKPOINT, LOG_FOLDER, LogName, commit_path, log_path};
 use lakebed_transaction::{BinaryOp, Column, ColumnType, Expr, Scalar, TransactionId};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// The partitions that files lie in.
 const PARTITIONS: u64 = 3;
+
+/// The schema of every table.
+static SCHEMA: LazyLock<String> = LazyLock::new(|| {
+    let columns = [Column::new("id", ColumnType::Long, true), Column::new("p", ColumnType::Integer, true)];
+    StructType::from_columns(&columns).to_json()
+});
 
 /// Delta tables.
 pub(crate) struct Delta;
@@ -306,12 +312,10 @@ impl Family for Delta {
     }
 
     fn digest(snap: &Arc<Snapshot>) -> u64 {
-        let files: BTreeMap<&str, u64> = snap.files().map(|add| (&*add.path, partition_of(add))).collect();
-        let config: BTreeMap<&str, Option<&str>> =
-            snap.properties().iter().filter(|(key, _)| key.starts_with("sim.")).collect();
-        let txns: BTreeMap<&str, i64> =
-            snap.app_transactions().iter().map(|(app, txn)| (&**app, txn.version)).collect();
-        digest_of(&(files, config, txns))
+        let files = digest_of_all(snap.files().map(|add| (&*add.path, partition_of(add))));
+        let config = digest_of_all(snap.properties().iter().filter(|(key, _)| key.starts_with("sim.")));
+        let txns = digest_of_all(snap.app_transactions().iter().map(|(app, txn)| (&**app, txn.version)));
+        digest_of(&(snap.num_files(), files, config, txns))
     }
 
     fn advance(snap: &Arc<Snapshot>, followed: &[(Version, Bytes)], ours: (Version, &Bytes)) -> Option<Arc<Snapshot>> {
@@ -323,11 +327,10 @@ impl Family for Delta {
     }
 
     fn create(id: &TransactionId, planner: &Planner<'_>) -> Option<Planned<Pending, Intent>> {
-        let columns = [Column::new("id", ColumnType::Long, true), Column::new("p", ColumnType::Integer, true)];
         let stamps = if planner.setup.variant { "true" } else { "false" };
         let metadata = Metadata {
             id: "6d1c8f0e-3c55-4f52-9a1e-0c2f6f1a7b11".to_owned(),
-            schema_string: StructType::from_columns(&columns).to_json(),
+            schema_string: SCHEMA.clone(),
             partition_columns: vec!["p".to_owned()],
             configuration: [("delta.enableInCommitTimestamps", Some(stamps))].into_iter().collect::<TextMap>(),
             ..Metadata::default()

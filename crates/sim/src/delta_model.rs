@@ -1,6 +1,6 @@
 //! What the auditor knows of a Delta table: its own replay of the log, entry by entry.
 
-use crate::family::{Seen, digest_of};
+use crate::family::{Seen, digest_of, digest_of_all};
 use bytes::Bytes;
 use lakebed_commit::ObjectName;
 use lakebed_delta::action::{Action, parse_actions};
@@ -98,11 +98,10 @@ impl Model {
     }
 
     fn digest(&self) -> u64 {
-        let files: BTreeMap<&str, u64> = self.live.iter().map(|(path, (p, _))| (path.as_str(), *p)).collect();
-        let config: BTreeMap<&str, Option<&str>> =
-            self.config.iter().map(|(key, value)| (key.as_str(), value.as_deref())).collect();
-        let txns: BTreeMap<&str, i64> = self.txns.iter().map(|(app, version)| (app.as_str(), *version)).collect();
-        digest_of(&(files, config, txns))
+        let files = digest_of_all(self.live.iter().map(|(path, (partition, _))| (path.as_str(), *partition)));
+        let config = digest_of_all(self.config.iter().map(|(key, value)| (key.as_str(), value.as_deref())));
+        let txns = digest_of_all(self.txns.iter().map(|(app, version)| (app.as_str(), *version)));
+        digest_of(&(self.live.len() as u64, files, config, txns))
     }
 
     fn transacts(&mut self, app: &str, version: i64, intent: &Intent) -> Result<(), String> {

@@ -135,6 +135,11 @@ pub(crate) fn digest_of(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
+/// A number for things of which each is there once, in whatever order they come.
+pub(crate) fn digest_of_all<T: Hash>(all: impl Iterator<Item = T>) -> u64 {
+    all.fold(0, |sum, one| sum.wrapping_add(digest_of(&one)))
+}
+
 /// Reads the answer to one request of an opening.
 pub(crate) fn bytes_of(answer: Option<Answer>) -> Result<Option<Bytes>, String> {
     match answer {

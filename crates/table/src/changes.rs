@@ -4,12 +4,14 @@ use crate::load;
 use crate::snapshot::Snapshot;
 use crate::{Table, TableError, VersionSpec};
 use arrow_array::RecordBatch;
+use lakebed_data::DataError;
 use lakebed_delta::action::parse_actions;
 use lakebed_naming::Version;
 use lakebed_naming::delta::commit_path;
-use lakebed_ops::Change;
 use lakebed_ops::lance::{LanceChanges, LanceTable};
+use lakebed_ops::{Change, OpsError};
 use lakebed_storage::Store;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Rows that came or went with one version.
@@ -81,11 +83,14 @@ impl Changes {
     /// The next rows; `None` at the end.
     ///
     /// # Errors
-    /// A version of the range is not there any more, or a file cannot be read.
+    /// A version of the range is not there any more, or a file cannot be read. Where a vacuum took a file, the error says at which
+    /// version to begin instead.
     pub async fn next(&mut self) -> Result<Option<ChangedRows>, TableError> {
         loop {
-            if let Some(changed) = self.line.next().await? {
-                return Ok(Some(changed));
+            match self.line.next().await {
+                Ok(Some(changed)) => return Ok(Some(changed)),
+                Ok(None) => {}
+                Err(error) => return Err(self.with_beginning(error).await),
             }
             match self.line.version().next().filter(|version| *version <= self.to) {
                 Some(version) => self.line.step(version).await?,
@@ -93,6 +98,45 @@ impl Changes {
             }
         }
     }
+}
+
+impl Changes {
+    /// The log outlives the files that a vacuum takes: whoever meets a gap is told from where on all of them are there.
+    async fn with_beginning(&self, error: TableError) -> TableError {
+        let Line::Delta { store, before: reached, commit: Some(_) } = &self.line else { return error };
+        let TableError::Ops(OpsError::Data(DataError::MissingFile { file, .. })) = &error else { return error };
+        let Ok(begin) = first_whole(store, reached, self.to).await else { return error };
+        let version = reached.version();
+        let advice = if begin == self.to {
+            format!("files of every range up to version {begin} are gone; begin at it once there are newer ones")
+        } else {
+            format!("begin at version {begin}, from which on every file is there")
+        };
+        TableError::Unavailable {
+            root: store.root().to_owned(),
+            problem: format!("{file} is gone, so what version {version} changed cannot be told any more"),
+            advice,
+        }
+    }
+}
+
+/// The version after which, up to and with `to`, nothing is gone; `reached` is one whose files are.
+async fn first_whole(
+    store: &Arc<dyn Store>,
+    reached: &Arc<lakebed_delta::Snapshot>,
+    to: Version,
+) -> Result<Version, TableError> {
+    let there: HashSet<String> =
+        load::list_all(&**store, "", None).await?.into_iter().map(|entry| entry.name).collect();
+    let (mut before, mut begin) = (Arc::clone(reached), reached.version());
+    while let Some(version) = before.version().next().filter(|version| *version <= to) {
+        let (after, changes) = delta_step(store, &before, version).await?;
+        if changes.objects()?.iter().any(|object| !there.contains(object)) {
+            begin = version;
+        }
+        before = after;
+    }
+    Ok(begin)
 }
 
 impl Line {

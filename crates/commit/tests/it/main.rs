@@ -6,5 +6,6 @@ mod answers;
 mod field_cases;
 mod find;
 mod late;
+mod slow_attempts;
 mod toy;
 mod world;

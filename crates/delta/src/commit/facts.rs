@@ -81,7 +81,9 @@ fn of_actions(actions: &[Action]) -> DeltaFacts {
             }
             Action::Cdc(_) => facts.carries_cdc = true,
             Action::Metadata(metadata) => {
-                facts.metadata = Some(MetadataChange { state: metadata_state(metadata), identity_only: false });
+                let schema = StructType::parse(&metadata.schema_string).ok();
+                let state = metadata_state(metadata, schema.as_ref());
+                facts.metadata = Some(MetadataChange { state, identity_only: false });
             }
             Action::Protocol(protocol) => facts.protocol = Some(change_of(protocol)),
             Action::Txn(txn) => {
@@ -109,22 +111,33 @@ fn change_of(protocol: &Protocol) -> ProtocolChange {
     ProtocolChange { state: protocol.state(), access: protocol.access() }
 }
 
-pub(crate) fn metadata_state(metadata: &Metadata) -> MetadataState {
+/// The metadata as the rules compare them; `schema` is what stands in them, parsed, or nothing where it is no schema.
+pub(crate) fn metadata_state(metadata: &Metadata, schema: Option<&StructType>) -> MetadataState {
     let configuration =
         metadata.configuration.iter().filter_map(|(key, value)| Some((Arc::from(key), Arc::from(value?)))).collect();
     // The fields' own text: a rule that compares them needs equality only.
-    let rest = Metadata { schema_string: String::new(), configuration: TextMap::new(), ..metadata.clone() };
+    let rest = Metadata {
+        id: metadata.id.clone(),
+        name: metadata.name.clone(),
+        description: metadata.description.clone(),
+        format: metadata.format.clone(),
+        schema_string: String::new(),
+        partition_columns: metadata.partition_columns.clone(),
+        configuration: TextMap::new(),
+        created_time: metadata.created_time,
+    };
+    let text = metadata.schema_string.as_str();
     MetadataState {
         configuration,
-        schema: Arc::from(metadata.schema_string.as_str()),
-        schema_without_mapping: Arc::from(without_mapping(&metadata.schema_string)),
+        schema: Arc::from(text),
+        schema_without_mapping: schema
+            .map_or_else(|| Arc::from(text), |schema| Arc::from(without_mapping(schema.clone()))),
         rest: Arc::from(serde_json::to_string(&rest).unwrap_or_default()),
     }
 }
 
-/// The schema without the ids and physical names of column mapping, keys in order; text that is no schema stays as it is.
-fn without_mapping(text: &str) -> String {
-    let Ok(mut schema) = StructType::parse(text) else { return text.to_owned() };
+/// The schema's text without the ids and physical names of column mapping, keys in order.
+fn without_mapping(mut schema: StructType) -> String {
     strip(&mut schema);
     schema.to_json()
 }

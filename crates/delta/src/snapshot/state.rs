@@ -77,7 +77,7 @@ impl Core {
         } else {
             ColumnMapping::None
         };
-        self.metadata_state = Arc::new(metadata_state(&metadata));
+        self.metadata_state = Arc::new(metadata_state(&metadata, Some(&self.schema)));
         self.metadata = Arc::new(metadata);
         Ok(())
     }

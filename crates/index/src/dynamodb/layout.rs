@@ -58,6 +58,18 @@ impl Layout {
         }
     }
 
+    /// The name for which an object of this name may have been staged.
+    pub(super) fn staged_for(self, staged: &str) -> Option<String> {
+        match self {
+            Self::Lance => final_name(staged),
+            Self::Delta => {
+                let (folder, file) = staged.rsplit_once("/.tmp/")?;
+                let (file, _) = file.rsplit_once('.')?;
+                folder.ends_with(LOG_FOLDER).then(|| format!("{folder}/{file}"))
+            }
+        }
+    }
+
     /// The place of a name; `None` when the layout does not keep it.
     pub(super) fn place(self, table: &str, name: &str, scheme: &str) -> Option<Place> {
         let (folder, file, row) = entry_of(name)?;

@@ -187,6 +187,10 @@ impl CommitIndex for DynamoIndex {
         self.layout.staged(name, id)
     }
 
+    fn staged_for(&self, staged: &str) -> Option<String> {
+        self.layout.staged_for(staged)
+    }
+
     async fn reserve(&self, table: &str, entry: &Entry) -> Result<Reserve, StoreError> {
         let place = self.place(table, &entry.name)?;
         let (hash, range) = self.layout.keys();

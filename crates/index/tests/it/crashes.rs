@@ -5,10 +5,10 @@ use crate::suites::plain;
 use lakebed_storage::{CommitIndex, Create, Indexed, MemoryIndex, Store};
 use std::sync::Arc;
 
-const NAME: &str = "log/1";
+pub(crate) const NAME: &str = "log/1";
 
 /// What a client that reads through the index, and one that does not, find under the name.
-async fn seen(store: &Arc<dyn Store>, index: &Arc<dyn CommitIndex>) -> [Option<bytes::Bytes>; 2] {
+pub(crate) async fn seen(store: &Arc<dyn Store>, index: &Arc<dyn CommitIndex>) -> [Option<bytes::Bytes>; 2] {
     let reader = Indexed::new(Arc::clone(store), Arc::clone(index));
     let through = reader.get(NAME).await.unwrap();
     let listed = reader.list("log", None, 10).await.unwrap();
@@ -19,8 +19,8 @@ async fn seen(store: &Arc<dyn Store>, index: &Arc<dyn CommitIndex>) -> [Option<b
     [through, store.get(NAME).await.unwrap()]
 }
 
-/// Whether everything under the root is under its final name.
-async fn staged(store: &Arc<dyn Store>) -> usize {
+/// How many objects are staged for the name.
+pub(crate) async fn staged(store: &Arc<dyn Store>) -> usize {
     store.list("log", None, 100).await.unwrap().iter().filter(|entry| entry.name.starts_with("log/1-")).count()
 }
 
@@ -55,7 +55,13 @@ async fn a_create_that_dies_at_any_request_is_there_or_not_and_has_one_winner() 
         // Whoever comes next finished it: clients without the index see it too, and the index has nothing open.
         assert_eq!(seen(&store, &index).await, [Some(wanted.into()), Some(wanted.into())], "place {place}");
         assert_eq!(index.latest(second.table()).await.unwrap(), []);
-        strays += staged(&store).await;
+        // What the dead left is shown to a cleanup, and nothing else is.
+        let left: Vec<String> = second.strays().await.unwrap().into_iter().map(|entry| entry.name).collect();
+        assert_eq!(left.len(), staged(&store).await, "place {place}: {left:?}");
+        strays += left.len();
+        second.delete_all(&left).await.unwrap();
+        assert_eq!(staged(&store).await, 0, "place {place}");
+        assert_eq!(seen(&store, &index).await, [Some(wanted.into()), Some(wanted.into())], "place {place}");
         match first {
             None => died += 1,
             Some(answer) => {

@@ -8,6 +8,7 @@
 )]
 
 mod crashes;
+mod field_cases;
 mod memory;
 #[cfg(feature = "dynamodb")]
 mod pylance;

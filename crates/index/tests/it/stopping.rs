@@ -5,26 +5,45 @@ use bytes::Bytes;
 use lakebed_storage::{CommitIndex, Create, Entry, Keeps, Listed, Reserve, Store, StoreError};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use tokio::sync::Semaphore;
 
-/// Stands still for ever once so many requests have been begun and ended: each counts twice, so that a client can die before
-/// its request takes effect and after.
+/// Stands still once so many requests have been begun and ended: each counts twice, so that a client can die before its request
+/// takes effect and after.
 #[derive(Debug)]
-pub(crate) struct Stop(AtomicI64);
+pub(crate) struct Stop {
+    passes: Semaphore,
+    stands: AtomicBool,
+}
+
+/// More than any client passes.
+const MANY: usize = Semaphore::MAX_PERMITS / 4;
 
 impl Stop {
-    pub(crate) fn after(places: i64) -> Arc<Self> {
-        Arc::new(Self(AtomicI64::new(places)))
+    pub(crate) fn after(places: usize) -> Arc<Self> {
+        Arc::new(Self { passes: Semaphore::new(places), stands: AtomicBool::new(false) })
+    }
+
+    /// Stands still nowhere until it is armed.
+    pub(crate) fn nowhere() -> Arc<Self> {
+        Self::after(MANY)
     }
 
     /// Counts anew.
-    pub(crate) fn arm(&self, places: i64) {
-        self.0.store(places, Ordering::SeqCst);
+    pub(crate) fn arm(&self, places: usize) {
+        self.stands.store(false, Ordering::SeqCst);
+        self.passes.forget_permits(Semaphore::MAX_PERMITS);
+        self.passes.add_permits(places);
     }
 
-    /// Whether the client came to its end.
+    /// Whoever stands still goes on, to the end.
+    pub(crate) fn resume(&self) {
+        self.passes.add_permits(MANY);
+    }
+
+    /// Whether the client came to the place where it stands still.
     pub(crate) fn dead(&self) -> bool {
-        self.0.load(Ordering::SeqCst) < 0
+        self.stands.load(Ordering::SeqCst)
     }
 
     async fn around<T>(&self, request: impl Future<Output = T>) -> T {
@@ -35,13 +54,16 @@ impl Stop {
     }
 
     async fn pass(&self) {
-        if self.0.fetch_sub(1, Ordering::SeqCst) <= 0 {
-            std::future::pending::<()>().await;
+        if let Ok(pass) = self.passes.try_acquire() {
+            pass.forget();
+            return;
         }
+        self.stands.store(true, Ordering::SeqCst);
+        self.passes.acquire().await.unwrap().forget();
     }
 }
 
-/// Runs a client until it ends or dies; `None` when it died.
+/// Runs a client until it ends or stands still; `None` when it stands. Dropped there it is dead.
 pub(crate) async fn until_dead<T>(stop: &Stop, client: impl Future<Output = T>) -> Option<T> {
     tokio::pin!(client);
     loop {
@@ -119,36 +141,55 @@ impl CommitIndex for StoppingIndex {
 
 /// A store that cannot create: whoever commits without the index is found out.
 #[derive(Debug)]
-pub(crate) struct Plain(pub(crate) Arc<dyn Store>);
+pub(crate) struct Plain {
+    inner: Arc<dyn Store>,
+    failing_copies: AtomicU32,
+}
+
+impl Plain {
+    pub(crate) fn new(inner: Arc<dyn Store>) -> Self {
+        Self { inner, failing_copies: AtomicU32::new(0) }
+    }
+
+    /// So many copies to come fail, without effect.
+    pub(crate) fn fail_copies(&self, count: u32) {
+        self.failing_copies.store(count, Ordering::SeqCst);
+    }
+}
 
 #[async_trait]
 impl Store for Plain {
     fn root(&self) -> &str {
-        self.0.root()
+        self.inner.root()
     }
     async fn get(&self, name: &str) -> Result<Option<Bytes>, StoreError> {
-        self.0.get(name).await
+        self.inner.get(name).await
     }
     async fn get_range(&self, name: &str, range: Range<u64>) -> Result<Option<Bytes>, StoreError> {
-        self.0.get_range(name, range).await
+        self.inner.get_range(name, range).await
     }
     async fn head(&self, name: &str) -> Result<Option<Listed>, StoreError> {
-        self.0.head(name).await
+        self.inner.head(name).await
     }
     async fn list(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<Listed>, StoreError> {
-        self.0.list(prefix, after, limit).await
+        self.inner.list(prefix, after, limit).await
     }
     async fn put(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
-        self.0.put(name, bytes).await
+        self.inner.put(name, bytes).await
     }
     async fn create(&self, name: &str, _bytes: Bytes) -> Result<Create, StoreError> {
         let (root, name) = (self.root().to_owned(), name.to_owned());
         Err(StoreError::Denied { root, name, detail: "this store cannot create atomically".to_owned() })
     }
     async fn copy(&self, from: &str, to: &str) -> Result<(), StoreError> {
-        self.0.copy(from, to).await
+        let one_less = |left: u32| left.checked_sub(1);
+        if self.failing_copies.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).is_ok() {
+            let (root, name) = (self.root().to_owned(), to.to_owned());
+            return Err(StoreError::Failed { root, name, source: "connection reset".into() });
+        }
+        self.inner.copy(from, to).await
     }
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
-        self.0.delete(name).await
+        self.inner.delete(name).await
     }
 }

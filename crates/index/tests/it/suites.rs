@@ -14,7 +14,11 @@ pub(crate) fn unique(what: &str) -> String {
 
 /// An empty store that cannot create, with a root of its own.
 pub(crate) fn plain() -> Arc<dyn Store> {
-    Arc::new(Plain(Arc::new(MemoryStore::named(&unique("plain")))))
+    plain_store()
+}
+
+pub(crate) fn plain_store() -> Arc<Plain> {
+    Arc::new(Plain::new(Arc::new(MemoryStore::named(&unique("plain")))))
 }
 
 fn entry(name: &str, staged: &str) -> Entry {

@@ -8,7 +8,7 @@ use lakebed_transaction::{Column, ColumnType, Outcome};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const BOTH: [TableFormat; 2] = [TableFormat::Delta, TableFormat::Lance];
+pub(crate) const BOTH: [TableFormat; 2] = [TableFormat::Delta, TableFormat::Lance];
 
 pub(crate) fn through(index: &Arc<dyn CommitIndex>) -> OpenOptions {
     OpenOptions { index: Some(Arc::clone(index)), isolated: true, ..OpenOptions::default() }
@@ -41,7 +41,7 @@ async fn a_commit_that_dies_at_any_request_is_in_the_table_or_not() {
         for place in 0.. {
             let (store, index) = (plain(), Arc::new(MemoryIndex::new()) as Arc<dyn CommitIndex>);
             create(&store, &index, format).await;
-            let stop = Stop::after(i64::MAX / 2);
+            let stop = Stop::nowhere();
             let stopping: Arc<dyn Store> = Arc::new(StoppingStore(Arc::clone(&store), Arc::clone(&stop)));
             let watched: Arc<dyn CommitIndex> = Arc::new(StoppingIndex(Arc::clone(&index), Arc::clone(&stop)));
             let mut table = Table::open_store(stopping, &through(&watched)).await.unwrap();

@@ -2,10 +2,12 @@
 
 use crate::python::Python;
 use crate::support::{
-    Rows, answered, both_read, by_id, committed, open, options, plainly, renumbered, source, theirs, with,
+    Rows, answered, both_read, by_id, committed, open, options, plainly, renumbered, rows, source, theirs, with,
 };
-use lakebed_table::{MergeSpec, NewTable, Scope, Table, TableFormat};
+use lakebed_table::{MergeSpec, NewTable, Scope, Table, TableFormat, VersionSpec};
+use lakebed_transaction::Outcome;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_statement_leaves_what_its_replay_says() {
@@ -123,4 +125,50 @@ async fn stable_row_ids_stay_with_their_rows() {
 /// The row ids by the values of `id`, as pylance reads them.
 async fn ids(python: &Python, path: &std::path::Path) -> Value {
     theirs(python, "ids", path, &[]).await["ids"].clone()
+}
+
+/// Field case 119: a compaction that loses every race takes its output with it each time, and wins once the others rest.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compaction_that_loses_every_race_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.lance");
+    let new = NewTable::new(TableFormat::Lance, lakebed_sql::parse_columns("id long not null, v long").unwrap());
+    let mut table = Table::create(path.to_str().unwrap(), &options(), &new, &plainly()).await.unwrap().0.unwrap();
+    for first in [0_i64, 10, 20] {
+        let some: Vec<Value> = (first..first + 10).map(|id| json!({"id": id, "v": id})).collect();
+        committed(&table.append(source(&table, &some), &plainly()).await.unwrap());
+    }
+    for round in 0..20 {
+        let mut ours = open(&path).await;
+        let rival =
+            open(&path).await.update(&["v = v + 1".to_owned()], Some(&format!("id = {round}")), &plainly()).await;
+        committed(&rival.unwrap());
+        let report = ours.compact_fragments(None, &plainly()).await.unwrap();
+        assert!(matches!(report.outcome, Outcome::Conflict(_)), "round {round}: {report:?}");
+        assert!(report.metrics["objects_discarded"] > 0, "round {round}: {report:?}");
+        assert_eq!(on_disk(&path), named(&path).await, "round {round}");
+    }
+    let mut ours = open(&path).await;
+    committed(&ours.compact_fragments(None, &plainly()).await.unwrap());
+    assert_eq!(ours.snapshot().fragments().len(), 1);
+    assert_eq!(on_disk(&path), named(&path).await);
+    let expected: Vec<Value> = (0..30).map(|id| json!({"id": id, "v": id + i64::from(id < 20)})).collect();
+    assert_eq!(rows(&path).await, by_id(&expected));
+}
+
+/// The data files that lie there.
+fn on_disk(path: &std::path::Path) -> BTreeSet<String> {
+    let files = std::fs::read_dir(path.join("data")).unwrap();
+    files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// The data files that any version names.
+async fn named(path: &std::path::Path) -> BTreeSet<String> {
+    let table = open(path).await;
+    let mut named = BTreeSet::new();
+    for version in 1..=table.version().get() {
+        let snapshot = table.at(VersionSpec::Number(version)).await.unwrap();
+        named.extend(snapshot.fragments().into_iter().flat_map(|fragment| fragment.files));
+    }
+    named
 }

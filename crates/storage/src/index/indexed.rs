@@ -14,6 +14,8 @@ use std::sync::Arc;
 const LOOKS_MAX: u32 = 4;
 /// Names freed at once.
 const FREED_AT_ONCE: usize = 16;
+/// Names asked for at once; what object stores give at most.
+const PAGE: usize = 1_000;
 
 /// A [`Store`] over one that can put and copy but cannot create atomically, and a [`CommitIndex`] that can.
 ///
@@ -23,7 +25,7 @@ const FREED_AT_ONCE: usize = 16;
 /// 3. *Finalise*: the staged object is copied to the name.
 /// 4. *Confirm*: the row is marked, and the staged object removed.
 ///
-/// A crash after 1 leaves a stray object that nobody names. A crash after 2 leaves a name that readers through the index see
+/// A crash after 1 leaves a stray object that nobody names, which [`Store::strays`] shows once the name has other bytes. A crash after 2 leaves a name that readers through the index see
 /// already (they read what is staged, and write nothing), and that the next create finishes; a client that knows nothing of the
 /// index sees it from then on. A crash after 3 leaves a row to be marked, which the next create does too.
 ///
@@ -120,7 +122,7 @@ impl Indexed {
                 return Ok(Some(found));
             }
         }
-        Err(self.broken(name, "it is reserved, and neither it nor what was staged for it is there"))
+        Err(self.bodiless(name))
     }
 
     /// What a listing does not show of an entry: `None` where the listing shows it, or should not.
@@ -241,6 +243,29 @@ impl Store for Indexed {
         check_name(name)?;
         self.free(name).await?;
         self.store.delete(name).await
+    }
+
+    fn local_folder(&self) -> Option<&std::path::Path> {
+        self.store.local_folder()
+    }
+
+    /// Beside those of the store, what was staged for names that have other bytes, or have them already.
+    async fn strays(&self) -> Result<Vec<Listed>, StoreError> {
+        let mut strays = self.store.strays().await?;
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.store.list("", after.as_deref(), PAGE).await?;
+            let is_last = page.len() < PAGE;
+            after = page.last().map(|last| last.name.clone());
+            for listed in page {
+                if self.is_left_behind(&listed.name).await? {
+                    strays.push(listed);
+                }
+            }
+            if is_last {
+                return Ok(strays);
+            }
+        }
     }
 
     async fn delete_all(&self, names: &[String]) -> Result<(), StoreError> {

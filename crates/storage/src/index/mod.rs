@@ -14,6 +14,9 @@ use crate::StoreError;
 use async_trait::async_trait;
 use std::fmt;
 
+/// Characters of a UUID with its hyphens.
+const UUID_LENGTH: usize = 36;
+
 /// What an index holds of one created object. Names are relative to the table, as in [`crate::Store`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -70,6 +73,13 @@ pub trait CommitIndex: Send + Sync + fmt::Debug {
     /// The name under which an object is staged; `id` is a random UUID. By default `<name>-<id>`.
     fn staged(&self, name: &str, id: &str) -> String {
         format!("{name}-{id}")
+    }
+
+    /// The name for which an object of this name may have been staged: [`CommitIndex::staged`] the other way round.
+    fn staged_for(&self, staged: &str) -> Option<String> {
+        let (name, id) = staged.split_at_checked(staged.len().checked_sub(UUID_LENGTH)?)?;
+        uuid::Uuid::try_parse(id).ok()?;
+        name.strip_suffix('-').map(str::to_owned)
     }
 
     /// Inserts the entry, unconfirmed, if there is none of its name.

@@ -75,7 +75,7 @@ impl Indexed {
                 // Another client was faster, and has removed what was staged.
                 Err(StoreError::Absent { .. }) if self.store.head(name).await?.is_some() => {}
                 Err(StoreError::Absent { .. }) => {
-                    return Err(self.broken(name, &format!("it is reserved for {staged}, which is not there")));
+                    return Err(self.bodiless(name));
                 }
                 copied => copied?,
             }
@@ -97,8 +97,9 @@ impl Indexed {
         Ok(())
     }
 
-    /// Frees a name: its entry first, so that no row stands for an object that is gone.
+    /// Frees a name: its entry first, so that no row stands for an object that is gone, and no row for a body that is.
     pub(super) async fn free(&self, name: &str) -> Result<(), StoreError> {
+        self.keep_body(name).await?;
         if self.index.keeps(&self.outside(name)) != Keeps::Name {
             return Ok(());
         }
@@ -110,6 +111,29 @@ impl Indexed {
         self.index.release(&self.table, &entry).await
     }
 
+    /// The entry for whose name an object may have been staged.
+    async fn entry_of_staged(&self, staged: &str) -> Result<Option<Entry>, StoreError> {
+        match self.index.staged_for(&self.outside(staged)) {
+            Some(name) if self.index.keeps(&name) == Keeps::Name => self.index.get(&self.table, &name).await,
+            Some(_) | None => Ok(None),
+        }
+    }
+
+    /// Whether somebody who died left this object behind: it was staged for a name that has its bytes already, or others.
+    pub(super) async fn is_left_behind(&self, staged: &str) -> Result<bool, StoreError> {
+        let entry = self.entry_of_staged(staged).await?;
+        Ok(entry.is_some_and(|entry| entry.confirmed || entry.staged != self.outside(staged)))
+    }
+
+    /// Before an object goes: where it holds the bytes of a reserved name, that name gets them.
+    pub(super) async fn keep_body(&self, name: &str) -> Result<(), StoreError> {
+        let entry = self.entry_of_staged(name).await?;
+        match entry.filter(|entry| !entry.confirmed && entry.staged == self.outside(name)) {
+            Some(entry) => self.finish(&entry).await,
+            None => Ok(()),
+        }
+    }
+
     /// The object that holds the bytes of a name that is reserved and not finalised.
     pub(super) async fn reserved(&self, name: &str) -> Result<Option<Entry>, StoreError> {
         let outside = self.outside(name);
@@ -117,6 +141,15 @@ impl Indexed {
             return Ok(None);
         }
         Ok(self.index.get(&self.table, &outside).await?.filter(|entry| !entry.confirmed))
+    }
+
+    /// A name that is reserved and can never be finalised.
+    pub(super) fn bodiless(&self, name: &str) -> StoreError {
+        self.broken(
+            name,
+            "it is reserved, and neither it nor what was staged for it is there; bring one of them back, or remove its row from \
+             the index",
+        )
     }
 
     pub(super) fn broken(&self, name: &str, problem: &str) -> StoreError {

@@ -1,13 +1,14 @@
-//! A process that dies at each system call of a durable creation or commit on local disk; injected by strace, where there is one.
+//! A process that dies at each system call of a durable creation, commit or upkeep on local disk; injected by strace, where there
+//! is one.
 
-use crate::log::read_log;
-use crate::support::{add, columns, committed, created, isolated, opened, sound};
-use lakebed_storage::{Durability, LocalStore, Store};
-use lakebed_table::{CommitOptions, NewTable, Table, TableError, TableFormat};
+mod jobs;
+
+use crate::support::{add, committed, opened};
+use jobs::{JOBS, Job};
+use lakebed_table::{Table, TableError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// Tells a child its folder and its job.
@@ -18,92 +19,12 @@ const REQUIRED: &str = "LAKEBED_STRACE_REQUIRED";
 const CALLS: &str = "openat,mkdir,write,pwrite64,ftruncate,fsync,fdatasync,linkat,rename,renameat,renameat2,unlink,getdents64,statx,close";
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// What a child does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Job {
-    Create(TableFormat),
-    /// One append, which also writes a checkpoint on Delta.
-    Append(TableFormat),
-}
-
-const JOBS: [Job; 4] = [
-    Job::Create(TableFormat::Delta),
-    Job::Create(TableFormat::Lance),
-    Job::Append(TableFormat::Delta),
-    Job::Append(TableFormat::Lance),
-];
-
-impl Job {
-    fn name(self) -> String {
-        format!("{self:?}")
-    }
-
-    fn format(self) -> TableFormat {
-        match self {
-            Self::Create(format) | Self::Append(format) => format,
-        }
-    }
-
-    /// A checkpoint at every commit, so that one falls under the knife too.
-    fn definition(self) -> NewTable {
-        let properties = match self.format() {
-            TableFormat::Delta => BTreeMap::from([("delta.checkpointInterval".to_owned(), "1".to_owned())]),
-            TableFormat::Lance => BTreeMap::new(),
-        };
-        NewTable::new(self.format(), columns()).with_properties(properties)
-    }
-
-    async fn run(self, store: Arc<dyn Store>) {
-        let mut table = match self {
-            Self::Create(_) => {
-                let commit = CommitOptions::default();
-                let (table, report) =
-                    Table::create_store(store, &isolated(), &self.definition(), &commit).await.unwrap();
-                committed(&report);
-                println!("ACKNOWLEDGED");
-                table.unwrap()
-            }
-            Self::Append(_) => opened(&store).await,
-        };
-        if let Self::Append(_) = self {
-            committed(&add(&mut table, &[7]).await);
-            println!("ACKNOWLEDGED");
-        }
-        assert_eq!(table.settle().await, Vec::<String>::new());
-        table.refresh().await.unwrap();
-    }
-
-    /// A folder as the child finds it.
-    async fn prepared(self) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        if let Self::Append(_) = self {
-            let mut table = created(&durable(folder.path()), &self.definition()).await;
-            committed(&add(&mut table, &[1, 2]).await);
-            assert_eq!(table.settle().await, Vec::<String>::new());
-        }
-        folder
-    }
-
-    /// Versions and rows before the child, and after it.
-    fn states(self) -> [Option<(u64, u64)>; 2] {
-        let first = u64::from(self.format() == TableFormat::Lance);
-        match self {
-            Self::Create(_) => [None, Some((first, 0))],
-            Self::Append(_) => [Some((first + 1, 2)), Some((first + 2, 3))],
-        }
-    }
-}
-
-fn durable(folder: &Path) -> Arc<dyn Store> {
-    Arc::new(LocalStore::new(folder, Durability::Full).unwrap())
-}
-
 /// The child: all its file work on one thread, so that its calls can be counted.
 fn child(job: &str) {
     let (name, folder) = job.split_once(' ').unwrap();
     let job = JOBS.into_iter().find(|one| one.name() == name).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).enable_all().build().unwrap();
-    runtime.block_on(job.run(durable(Path::new(folder))));
+    runtime.block_on(job.run(job.store(Path::new(folder))));
 }
 
 /// Runs the child under strace with these options; whether it said that its commit stands.
@@ -143,38 +64,40 @@ async fn points(job: Job) -> BTreeSet<(String, usize)> {
 
 /// The table after a kill: as before, or as after, and nothing in between; it goes on, and a cleanup leaves no temporary file.
 async fn whole(job: Job, folder: &Path, acknowledged: bool, what: &str) {
-    let store = durable(folder);
-    let state = match Table::open_store(Arc::clone(&store), &isolated()).await {
-        Ok(_) => {
-            let log = sound(&store, job.format()).await;
-            Some((log.newest(), log.rows()))
-        }
+    let store = job.store(folder);
+    let state = match Table::open_store(std::sync::Arc::clone(&store), &crate::support::isolated()).await {
+        Ok(_) => Some(job.state(&store).await),
         Err(TableError::NotATable { .. }) => None,
         Err(error) => panic!("{what}: {error}"),
     };
     let [before, after] = job.states();
     assert!(state == after || state == before && !acknowledged, "{what}: {state:?}, acknowledged: {acknowledged}");
-    if state.is_none() {
-        created(&store, &job.definition()).await;
-    }
+    job.taken_up(&store).await;
     let mut table = opened(&store).await;
     committed(&add(&mut table, &[8]).await);
     assert_eq!(table.settle().await, Vec::<String>::new(), "{what}");
-    let log = read_log(&store, job.format()).await;
-    assert_eq!(log.rows(), state.map_or(0, |(_, rows)| rows) + 1, "{what}");
+    let rows = job.state(&store).await.1;
+    assert_eq!(rows, state.map_or(0, |(_, rows)| rows) + 1, "{what}");
 
-    for path in files(folder) {
-        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
-        file.set_modified(SystemTime::now() - 8 * DAY).unwrap();
-    }
+    age(folder, 8 * DAY);
     let _ = opened(&store).await.vacuum(None, false, false).await.unwrap();
     let left: Vec<PathBuf> = files(folder).into_iter().filter(|path| is_temporary(path)).collect();
     assert_eq!(left, Vec::<PathBuf>::new(), "{what}");
-    assert_eq!(sound(&store, job.format()).await.rows(), log.rows(), "{what}");
+    assert_eq!(job.state(&store).await.1, rows, "{what}");
 }
 
+/// Makes every file so much older.
+fn age(folder: &Path, by: Duration) {
+    for path in files(folder) {
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_modified(SystemTime::now() - by).unwrap();
+    }
+}
+
+/// A file under a temporary name, or one that was staged for a log entry.
 fn is_temporary(path: &Path) -> bool {
-    path.file_name().unwrap().to_str().unwrap().starts_with(".tmp-")
+    let name = path.file_name().unwrap().to_str().unwrap();
+    name.starts_with(".tmp-") || name.contains(".json-") || name.contains(".manifest-")
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -191,7 +114,7 @@ fn strace_works() -> bool {
     tried.is_ok_and(|status| status.success())
 }
 
-/// Creations and commits of both formats, killed at every call that touches the table's folder.
+/// Creations, commits and upkeep of both formats, killed at every call that touches the table's folder.
 #[test]
 fn a_process_may_die_at_every_call() {
     if let Ok(job) = std::env::var(JOB) {
@@ -224,7 +147,9 @@ fn a_process_may_die_at_every_call() {
                 points.len()
             );
             assert!(points.len() > 10, "{job:?}: {points:?}");
-            assert!(points.iter().any(|(call, _)| call == "linkat") && points.iter().any(|(call, _)| call == "fsync"));
+            for call in job.must_call() {
+                assert!(points.iter().any(|(one, _)| one == call), "{job:?} without {call}: {points:?}");
+            }
         }
     });
 }

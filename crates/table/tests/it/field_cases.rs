@@ -1,5 +1,6 @@
 //! Cases from the field on whole tables: what went wrong elsewhere, and what is right.
 
+mod columns;
 mod crowds;
 mod deletions;
 mod lance;

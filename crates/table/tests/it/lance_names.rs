@@ -27,10 +27,15 @@ async fn twelve_old() -> Arc<dyn Store> {
     for id in 4..14 {
         committed(&add(&mut table, &[id]).await);
     }
-    for version in 1..=12 {
-        rename(&store, &new(version), &old(version)).await;
-    }
+    to_old_names(&store, 12).await;
     store
+}
+
+/// Gives the manifests names of the old scheme.
+pub(crate) async fn to_old_names(store: &Arc<dyn Store>, newest: u64) {
+    for version in 1..=newest {
+        rename(store, &new(version), &old(version)).await;
+    }
 }
 
 async fn names(store: &Arc<dyn Store>) -> Vec<String> {

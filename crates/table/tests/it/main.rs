@@ -22,6 +22,7 @@ mod lance_rows;
 mod large;
 mod local;
 mod log;
+mod memory;
 mod mortal;
 mod own_commits;
 mod partitions;

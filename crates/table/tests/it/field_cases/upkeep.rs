@@ -8,7 +8,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use lakebed_storage::testing::{Counting, Operation};
 use lakebed_storage::{Create, Listed, Store, StoreError};
-use lakebed_table::{CommitOptions, CompactRequest, Compaction, ScanRequest, Scope, Snapshot, Table, VersionSpec};
+use lakebed_table::{
+    Change, CommitOptions, CompactRequest, Compaction, ScanRequest, Scope, Snapshot, Table, VersionSpec,
+};
 use lakebed_transaction::Outcome;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -223,6 +225,42 @@ async fn a_compaction_that_loses_every_race_leaves_nothing_behind() {
     let mut ours = opened(&store).await;
     committed(&ours.compact(&of(Compaction::Major), &under("delta-serializable")).await.unwrap());
     assert_eq!(rows(&ours).await.len(), 30);
+}
+
+/// Field case 88: the log outlives the files. Who reads changes from a version whose files a vacuum took is told where to begin
+/// instead, and there every change is.
+#[tokio::test]
+async fn case_88_a_change_feed_that_begins_too_early_is_told_where_to_begin() {
+    for properties in [&[][..], &[("delta.enableChangeDataFeed", "true"), VECTORS]] {
+        let (store, mut table) = small_files(properties, 1).await;
+        let options = CommitOptions::default();
+        let first = table.snapshot().files()[0].path.clone();
+        committed(&table.delete("id = 3", &options).await.unwrap());
+        committed(&table.overwrite(source(batch([(99, "a", 1)])), &Scope::Whole, &options).await.unwrap());
+        append(&mut table, batch([(100, "b", 1)])).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        let removed = table.vacuum(Some(Duration::from_millis(1)), true, false).await.unwrap();
+        assert!(removed.files.contains(&first), "{removed:?}");
+        let table = opened(&store).await;
+        for begin in 0..3 {
+            let mut changes = table.changes(VersionSpec::Number(begin), VersionSpec::Newest).await.unwrap();
+            let error = loop {
+                match changes.next().await {
+                    Ok(rows) => assert!(rows.is_some(), "the files of version {} are there", begin + 1),
+                    Err(error) => break error.to_string(),
+                }
+            };
+            assert!(error.contains("begin at version 3"), "from {begin}: {error}");
+        }
+        let mut changes = table.changes(VersionSpec::Number(3), VersionSpec::Newest).await.unwrap();
+        let came = changes.next().await.unwrap().unwrap();
+        assert_eq!((came.version.get(), came.change, came.batch.num_rows()), (4, Change::Insert, 1));
+        assert_eq!(changes.next().await.unwrap(), None);
+        // A range that ends before that has no whole part.
+        let mut changes = table.changes(VersionSpec::Number(0), VersionSpec::Number(1)).await.unwrap();
+        let error = changes.next().await.unwrap_err().to_string();
+        assert!(error.contains(&first) && error.contains("up to version 1 are gone"), "{error}");
+    }
 }
 
 /// Field case 122: fifty rivals, one just before each attempt: every version of theirs is read once.
