@@ -44,6 +44,10 @@ impl Budget {
 
 /// How many tries of a rival a loser waits at most.
 const TRIES_WAITED_MAX: u64 = 8;
+/// From this on a try counts as slow.
+const SLOW_TRY_MS: u64 = 250;
+/// The same where tries are slow: one that is lost costs more than the log standing idle for a moment.
+const SLOW_TRIES_WAITED_MAX: u64 = 16;
 
 /// Waits with full jitter: the n-th lies between 0 and `first_ms · 2ⁿ`, at most `max_ms`. After a lost race both ends follow what
 /// a look at the log takes, where that is long.
@@ -73,11 +77,12 @@ impl Backoff {
     }
 
     /// The wait after losing `losses` races in a row (0 for the first), where one look at the log and one try take about
-    /// `try_ms`. It begins with half a try, so that slow writers do not come back all at once, grows to a few tries, however
+    /// `try_ms`. It begins with one, so that slow writers do not come back all at once, grows to a few tries, however
     /// long they are, and no further, since waiting longer than the rivals need wins nothing.
     pub(crate) fn draw_after_loss(&mut self, losses: u32, try_ms: u64) -> u64 {
-        let cap = try_ms.max(self.first_ms).saturating_mul(TRIES_WAITED_MAX);
-        let first = self.first_ms.max(try_ms / 2);
+        let tries_max = if try_ms < SLOW_TRY_MS { TRIES_WAITED_MAX } else { SLOW_TRIES_WAITED_MAX };
+        let cap = try_ms.max(self.first_ms).saturating_mul(tries_max);
+        let first = self.first_ms.max(try_ms);
         let grown = first.checked_shl(losses.min(20)).unwrap_or(cap).min(cap);
         self.next() % (grown + 1)
     }
