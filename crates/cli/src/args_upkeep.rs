@@ -35,6 +35,9 @@ pub(crate) struct VacuumArgs {
     /// Only say what would go.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Tell of it in the history of a Delta table, by the commits VACUUM START and VACUUM END, as Spark does.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) note: bool,
 }
 
 #[derive(Debug, Args)]

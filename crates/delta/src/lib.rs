@@ -52,7 +52,7 @@ pub use interval::interval_ms;
 pub use protocol::{
     FEATURE_PROPERTY_PREFIX, READER_FEATURES, READER_VERSION_MAX, WRITER_FEATURES, WRITER_VERSION_MAX, needed_features,
 };
-pub use snapshot::{Core, Hint, Load, LoadStep, LogTail, Ratified, Snapshot};
+pub use snapshot::{Core, Head, Hint, Load, LoadHead, LoadStep, LogTail, Ratified, Snapshot};
 pub use upkeep::{
     ChecksumFile, CompactedLog, LogCleanup, LogObject, Retention, Vacuum, VacuumScope, checkpoint_interval, cleans_log,
     compact_log, write_checksum,

@@ -2,7 +2,7 @@
 
 use crate::delete::{matching_files, take_out};
 use crate::statement::{Writers, Writing};
-use crate::{OpsError, Plan, SnapshotView};
+use crate::{Layout, OpsError, Plan, SnapshotView};
 use arrow_array::RecordBatch;
 use lakebed_data::DataError;
 use lakebed_storage::Store;
@@ -13,21 +13,20 @@ use std::sync::Arc;
 /// Rows from wherever they come.
 pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch, DataError>> + Send>;
 
-/// Plans an append of rows that depend on nothing in the table.
+/// Plans an append of rows that depend on nothing in the table: how they are to stand in files is all that is known of it.
 ///
 /// # Errors
 /// The rows do not fit the table's columns or constraints, or a data file cannot be written.
 pub async fn append(
     store: &Arc<dyn Store>,
-    view: &dyn SnapshotView,
+    layout: &Layout,
     source: Batches,
     writing: &Writing,
 ) -> Result<Plan, OpsError> {
     let mut plan = Plan { operation: "WRITE", ..Plan::default() };
     plan.parameters.insert("mode".to_owned(), "Append".to_owned());
-    plan.parameters.insert("partitionBy".to_owned(), partition_by(view));
-    let layout = view.layout()?;
-    let mut writers = Writers::appending(store, &layout, writing)?;
+    plan.parameters.insert("partitionBy".to_owned(), partition_by(layout));
+    let mut writers = Writers::appending(store, layout, writing)?;
     for batch in source {
         plan.rows_inserted += writers.insert(&batch?).await?;
     }
@@ -60,8 +59,8 @@ pub async fn overwrite(
 ) -> Result<Plan, OpsError> {
     let mut plan = Plan { operation: "WRITE", ..Plan::default() };
     plan.parameters.insert("mode".to_owned(), "Overwrite".to_owned());
-    plan.parameters.insert("partitionBy".to_owned(), partition_by(view));
     let layout = view.layout()?;
+    plan.parameters.insert("partitionBy".to_owned(), partition_by(&layout));
     let mut writers;
     match scope {
         OverwriteScope::Whole => {
@@ -168,6 +167,7 @@ pub fn candidates(view: &dyn SnapshotView, predicate: &Expr) -> Result<Vec<crate
     matching_files(view, predicate).map(|files| files.into_iter().map(|(file, _)| file).collect())
 }
 
-fn partition_by(view: &dyn SnapshotView) -> String {
-    serde_json::json!(view.partition_columns()).to_string()
+fn partition_by(layout: &Layout) -> String {
+    let names: Vec<&str> = layout.partition.iter().map(|partition| &*partition.column.name).collect();
+    serde_json::json!(names).to_string()
 }

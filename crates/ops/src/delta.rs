@@ -3,7 +3,7 @@
 use crate::create::CONSTRAINT_PREFIX;
 use crate::{MarkedFile, NewFile, OpsError, Plan, features};
 use lakebed_delta::action::{Action, Add, AddCdc, Metadata, TextMap};
-use lakebed_delta::{RowChange, Snapshot, Taking, partition, stats};
+use lakebed_delta::{Core, RowChange, Snapshot, Taking, partition, stats};
 use lakebed_naming::delta::encode_path;
 use lakebed_transaction::{KeyProbe, ReadPredicate, UnitId};
 use std::collections::{BTreeMap, HashMap};
@@ -46,9 +46,26 @@ pub fn statement(snapshot: &Snapshot, plan: &Plan, now_ms: i64) -> Result<Statem
     let adds_only = plan.removed.is_empty() && plan.marked.is_empty() && plan.read.is_empty();
     let files = (!adds_only).then(|| snapshot.files()).into_iter().flatten();
     let live: HashMap<UnitId, &Arc<Add>> = files.map(|add| (UnitId::file(&add.path), add)).collect();
+    statement_on(snapshot.core(), &live, plan, now_ms)
+}
+
+/// The actions of a plan that only adds files, on a version of whose files nothing is known.
+///
+/// # Errors
+/// The plan takes files out, or its deletion vectors are not written.
+pub fn append_statement(core: &Core, plan: &Plan, now_ms: i64) -> Result<Statement, OpsError> {
+    statement_on(core, &HashMap::new(), plan, now_ms)
+}
+
+fn statement_on(
+    core: &Core,
+    live: &HashMap<UnitId, &Arc<Add>>,
+    plan: &Plan,
+    now_ms: i64,
+) -> Result<Statement, OpsError> {
     let find = |id: &UnitId| {
         live.get(id).copied().ok_or_else(|| OpsError::Invalid {
-            problem: format!("version {} has no file {id}", snapshot.version()),
+            problem: format!("version {} has no file {id}", core.version),
             advice: "plan the statement again on the version that it is committed to".to_owned(),
         })
     };
@@ -71,10 +88,10 @@ pub fn statement(snapshot: &Snapshot, plan: &Plan, now_ms: i64) -> Result<Statem
     }
     for file in &plan.added {
         added_bytes = added_bytes.saturating_add(file.size_bytes);
-        actions.push(Action::Add(add(snapshot, file, now_ms, !plan.layout_only)?));
+        actions.push(Action::Add(add(core, file, now_ms, !plan.layout_only)?));
     }
     for file in &plan.changes {
-        let file = add(snapshot, file, now_ms, false)?;
+        let file = add(core, file, now_ms, false)?;
         let (path, partition_values, size) = (file.path, file.partition_values, file.size);
         actions.push(Action::Cdc(AddCdc { path, partition_values, size, tags: None, data_change: false }));
     }
@@ -104,8 +121,8 @@ fn with_vector(add: &Add, marked: &MarkedFile) -> Result<Add, OpsError> {
     Ok(Add { deletion_vector: Some(vector), stats: Some(Arc::from(stats)), data_change: true, ..add.clone() })
 }
 
-fn add(snapshot: &Snapshot, file: &NewFile, now_ms: i64, data_change: bool) -> Result<Add, OpsError> {
-    let columns = snapshot.core().partition_columns();
+fn add(core: &Core, file: &NewFile, now_ms: i64, data_change: bool) -> Result<Add, OpsError> {
+    let columns = core.partition_columns();
     let mut values = TextMap::new();
     for column in &columns {
         let value = file.partition.iter().find(|(name, _)| name.eq_ignore_ascii_case(&column.name));
@@ -120,7 +137,7 @@ fn add(snapshot: &Snapshot, file: &NewFile, now_ms: i64, data_change: bool) -> R
     if !file.tags.is_empty() {
         add.tags = Some(file.tags.iter().map(|(key, value)| (key.as_str(), Some(value.as_str()))).collect());
     }
-    if file.clustered && snapshot.protocol().supports("clustering") {
+    if file.clustered && core.protocol.supports("clustering") {
         add.clustering_provider = Some(CLUSTERING_PROVIDER.to_owned());
     }
     if !file.deleted.is_empty() {

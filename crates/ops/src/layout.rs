@@ -4,7 +4,7 @@ use crate::OpsError;
 use crate::values::Values;
 use arrow_schema::{DataType as ArrowType, Field, Fields};
 use lakebed_data::{StatsColumns, arrow_type};
-use lakebed_delta::Snapshot;
+use lakebed_delta::Core;
 use lakebed_delta::schema::{ColumnMapping, DataType, StructField, StructType};
 use lakebed_transaction::{Column, ColumnType};
 use std::collections::HashMap;
@@ -45,9 +45,9 @@ impl Layout {
     ///
     /// # Errors
     /// Files of the version cannot be written here.
-    pub(crate) fn of(snapshot: &Snapshot) -> Result<Self, OpsError> {
-        let (schema, mapping) = (snapshot.schema(), snapshot.column_mapping());
-        let names = snapshot.partition_columns();
+    pub fn of(core: &Core) -> Result<Self, OpsError> {
+        let (schema, mapping) = (&core.schema, core.mapping);
+        let names = &core.metadata.partition_columns;
         let is_partition = |field: &StructField| names.iter().any(|name| name.eq_ignore_ascii_case(&field.name));
         // A column of type void is in no file.
         let is_void = |field: &StructField| field.data_type == DataType::Primitive("void".to_owned());
@@ -63,30 +63,30 @@ impl Layout {
             .iter()
             .filter_map(|name| schema.field(name))
             .map(|field| PartitionLayout { column: field.column(), physical: field.physical_name(mapping).to_owned() });
-        let flag = |feature: &str, key: &str| snapshot.protocol().supports(feature) && snapshot.metadata().flag(key);
+        let flag = |feature: &str, key: &str| core.protocol.supports(feature) && core.metadata.flag(key);
         Ok(Self {
             columns: schema.columns(),
             partition: partition.collect(),
             in_file: stored.iter().map(|field| field.column()).collect(),
             file_fields,
-            stats: stats_columns(snapshot, &stored),
+            stats: stats_columns(core, &stored),
             deletion_vectors: flag("deletionVectors", "delta.enableDeletionVectors"),
             change_feed: flag("changeDataFeed", "delta.enableChangeDataFeed"),
-            row_ids: row_id_columns(snapshot),
-            values: Values::of(snapshot)?,
+            row_ids: row_id_columns(core),
+            values: Values::of(core)?,
         })
     }
 }
 
 /// Where moved rows keep their ids: on tables that promise that ids stay.
-fn row_id_columns(snapshot: &Snapshot) -> Option<[String; 2]> {
-    let name = |key: &str| snapshot.properties().get(key).map(str::to_owned);
-    (snapshot.protocol().supports("rowTracking") && snapshot.metadata().flag("delta.enableRowTracking"))
-        .then_some(())
-        .and_then(|()| {
+fn row_id_columns(core: &Core) -> Option<[String; 2]> {
+    let name = |key: &str| core.metadata.configuration.get(key).map(str::to_owned);
+    (core.protocol.supports("rowTracking") && core.metadata.flag("delta.enableRowTracking")).then_some(()).and_then(
+        |()| {
             let id = name("delta.rowTracking.materializedRowIdColumnName")?;
             Some([id, name("delta.rowTracking.materializedRowCommitVersionColumnName")?])
-        })
+        },
+    )
 }
 
 /// A field under its name in files, with its id.
@@ -122,18 +122,17 @@ fn struct_fields(schema: &StructType, mapping: ColumnMapping) -> Result<Fields, 
 }
 
 /// Which columns get statistics, by their names in files: what the properties say, and those that rows are clustered by.
-fn stats_columns(snapshot: &Snapshot, stored: &[&StructField]) -> StatsColumns {
-    let mapping = snapshot.column_mapping();
+fn stats_columns(core: &Core, stored: &[&StructField]) -> StatsColumns {
+    let (mapping, properties) = (core.mapping, &core.metadata.configuration);
     let mut leaves = Vec::new();
     stored.iter().for_each(|field| leaf_paths(field, mapping, ["", ""], &mut leaves));
-    let indexed =
-        snapshot.properties().get("delta.dataSkippingNumIndexedCols").and_then(|text| text.parse::<i64>().ok());
-    let named = snapshot.properties().get("delta.dataSkippingStatsColumns").map(|list| {
+    let indexed = properties.get("delta.dataSkippingNumIndexedCols").and_then(|text| text.parse::<i64>().ok());
+    let named = properties.get("delta.dataSkippingStatsColumns").map(|list| {
         let names: Vec<&str> = list.split(',').map(str::trim).collect();
         let wanted = |path: &str| names.iter().any(|name| covers(&name.replace('`', ""), path));
         leaves.iter().filter(|(logical, _)| wanted(logical)).map(|(_, physical)| physical.clone()).collect::<Vec<_>>()
     });
-    let clustered = clustering_columns(snapshot);
+    let clustered = clustering_columns(core);
     match (named, indexed) {
         (None, Some(count)) if count < 0 => StatsColumns::All,
         (None, count) if clustered.is_empty() => {
@@ -168,8 +167,8 @@ fn leaf_paths(field: &StructField, mapping: ColumnMapping, within: [&str; 2], ou
 }
 
 /// The columns that rows are clustered by, by their names in files.
-pub(crate) fn clustering_columns(snapshot: &Snapshot) -> Vec<String> {
-    let Some(domain) = snapshot.domain_metadata().get("delta.clustering") else { return Vec::new() };
+pub(crate) fn clustering_columns(core: &Core) -> Vec<String> {
+    let Some(domain) = core.domains.get("delta.clustering") else { return Vec::new() };
     let document: serde_json::Value = serde_json::from_str(&domain.configuration).unwrap_or_default();
     let columns = document.get("clusteringColumns").and_then(serde_json::Value::as_array);
     let path = |parts: &serde_json::Value| {

@@ -8,7 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_schema::{Field, Schema};
 use lakebed_data::{align, evaluate_as, json_row};
-use lakebed_delta::Snapshot;
+use lakebed_delta::Core;
 use lakebed_delta::schema::StructField;
 use lakebed_transaction::{BinaryOp, Column, ColumnType, Expr};
 use serde_json::Value;
@@ -84,13 +84,13 @@ impl Values {
     ///
     /// # Errors
     /// An invariant of the schema cannot be read.
-    pub(crate) fn of(snapshot: &Snapshot) -> Result<Self, OpsError> {
-        let columns = snapshot.schema().columns();
+    pub(crate) fn of(core: &Core) -> Result<Self, OpsError> {
+        let columns = core.schema.columns();
         let mut values = Self { columns, ..Self::default() };
-        for field in &snapshot.schema().fields {
+        for field in &core.schema.fields {
             values.add_column(field)?;
         }
-        for (key, text) in snapshot.properties().iter() {
+        for (key, text) in core.metadata.configuration.iter() {
             if let (Some(name), Some(sql)) = (key.strip_prefix("delta.constraints."), text) {
                 values.checks.push(Check { name: name.to_owned(), text: Text::new(sql, &values.columns) });
             }

@@ -104,7 +104,7 @@ impl Deleted {
 
 impl SnapshotView for Snapshot {
     fn layout(&self) -> Result<Layout, OpsError> {
-        Layout::of(self)
+        Layout::of(self.core())
     }
 
     fn columns(&self) -> Vec<Column> {

@@ -10,9 +10,10 @@ use lakebed_delta::{DeltaFormat, Pending, Transaction, Vouched};
 use lakebed_naming::Version;
 use lakebed_ops::delta::{Statement, set_properties, statement};
 use lakebed_ops::{
-    Batches, Evolved, LOOKER, MergeSpec, OverwriteScope, Plan, SetColumn, Writing, append, delete, merge, overwrite,
-    update,
+    Batches, Evolved, LOOKER, Layout, MergeSpec, OverwriteScope, Plan, SetColumn, Writing, append, delete, merge,
+    overwrite, update,
 };
+use lakebed_storage::Store;
 use lakebed_transaction::{Column, Expr, Outcome, TransactionId, Verdict};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -20,6 +21,8 @@ use std::sync::Arc;
 
 impl Table {
     /// Appends rows, blindly: nothing of the table is read. `source` is called once for each planning.
+    ///
+    /// Who does nothing but append opens an [`Appender`](crate::Appender), which does not learn of the table's files.
     ///
     /// # Errors
     /// The rows do not fit the table, or the store cannot be asked. Nothing was committed.
@@ -32,7 +35,8 @@ impl Table {
             Snapshot::Delta(held) => held.clone(),
             Snapshot::Lance(_) => return self.append_lance(source, commit).await,
         };
-        let plan = append(self.store(), &*held.snapshot, source()?, &writing(commit)).await?;
+        let layout = Layout::of(held.snapshot.core())?;
+        let plan = append(self.store(), &layout, source()?, &writing(commit)).await?;
         self.commit_plan(&held, plan, commit).await
     }
 
@@ -214,18 +218,8 @@ impl Table {
         Ok(report)
     }
 
-    /// Removes what was written for a statement that is known not to have been committed, and counts it. Who fails to remove
-    /// it leaves it to a vacuum.
     pub(crate) async fn discard_lost(&self, report: &mut Report, plan: &Plan) {
-        match report.outcome {
-            Outcome::Conflict(_) | Outcome::Exhausted { .. } | Outcome::Nothing { .. } => {}
-            Outcome::Committed { .. } | Outcome::Unknown { .. } => return,
-        }
-        let mut removed = 0;
-        for name in plan.objects() {
-            removed += u64::from(self.store().delete(&name).await.is_ok());
-        }
-        report.metrics.insert("objects_discarded".to_owned(), removed);
+        discard_lost(&**self.store(), report, plan).await;
     }
 
     /// Commits a plan, with the columns that it was made for where they are others than those of `held`. Its files stay whatever
@@ -237,15 +231,7 @@ impl Table {
         plan: &Plan,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
-        let counts = BTreeMap::from([
-            ("files_added".to_owned(), plan.added.len() as u64),
-            ("files_removed".to_owned(), plan.removed.len() as u64),
-            ("rows_inserted".to_owned(), plan.rows_inserted),
-            ("rows_deleted".to_owned(), plan.rows_deleted),
-            ("rows_copied".to_owned(), plan.rows_copied),
-            ("rows_updated".to_owned(), plan.rows_updated),
-            ("deletion_vectors_added".to_owned(), plan.marked.len() as u64),
-        ]);
+        let counts = counts(plan);
         if plan.is_empty() && evolved.is_none() {
             let outcome = Outcome::Nothing { version: held.snapshot.version() };
             let mut report = Report::of(outcome, TransactionId::new(fresh_id().to_string()));
@@ -268,20 +254,7 @@ impl Table {
         counts: BTreeMap<String, u64>,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
-        let id = TransactionId::new(fresh_id().to_string());
-        let mut transaction = Transaction::new(id, &statement.operation, statement.actions);
-        transaction.parameters =
-            statement.parameters.into_iter().map(|(key, text)| (key, Value::String(text))).collect::<Map<_, _>>();
-        transaction.metrics = statement.metrics.into_iter().collect();
-        transaction.reads.predicates = statement.predicates;
-        transaction.reads.files = statement.read_files;
-        transaction.reads.keys = statement.keys;
-        transaction.row_changes = statement.row_changes;
-        transaction.taking = statement.taking;
-        transaction.lost_plannings = statement.lost_plannings;
-        // The statement checked the rows and wrote down their changes.
-        transaction.vouched = Vouched { values: true, changes: true };
-        let mut report = self.commit_delta(held, transaction, commit).await?;
+        let mut report = self.commit_delta(held, transaction(statement), commit).await?;
         report.metrics = counts;
         self.correct_counts(&mut report);
         Ok(report)
@@ -369,8 +342,53 @@ pub enum Scope {
     Partitions,
 }
 
-fn writing(commit: &CommitOptions) -> Writing {
+pub(crate) fn writing(commit: &CommitOptions) -> Writing {
     Writing::default().with_engine(commit.engine.clone())
+}
+
+/// What a plan counts, for a report.
+pub(crate) fn counts(plan: &Plan) -> BTreeMap<String, u64> {
+    BTreeMap::from([
+        ("files_added".to_owned(), plan.added.len() as u64),
+        ("files_removed".to_owned(), plan.removed.len() as u64),
+        ("rows_inserted".to_owned(), plan.rows_inserted),
+        ("rows_deleted".to_owned(), plan.rows_deleted),
+        ("rows_copied".to_owned(), plan.rows_copied),
+        ("rows_updated".to_owned(), plan.rows_updated),
+        ("deletion_vectors_added".to_owned(), plan.marked.len() as u64),
+    ])
+}
+
+/// A statement as a transaction with an id of its own.
+pub(crate) fn transaction(statement: Statement) -> Transaction {
+    let id = TransactionId::new(fresh_id().to_string());
+    let mut transaction = Transaction::new(id, &statement.operation, statement.actions);
+    transaction.parameters =
+        statement.parameters.into_iter().map(|(key, text)| (key, Value::String(text))).collect::<Map<_, _>>();
+    transaction.metrics = statement.metrics.into_iter().collect();
+    transaction.reads.predicates = statement.predicates;
+    transaction.reads.files = statement.read_files;
+    transaction.reads.keys = statement.keys;
+    transaction.row_changes = statement.row_changes;
+    transaction.taking = statement.taking;
+    transaction.lost_plannings = statement.lost_plannings;
+    // The statement checked the rows and wrote down their changes.
+    transaction.vouched = Vouched { values: true, changes: true };
+    transaction
+}
+
+/// Removes what was written for a statement that is known not to have been committed, and counts it. Who fails to remove
+/// it leaves it to a vacuum.
+pub(crate) async fn discard_lost(store: &dyn Store, report: &mut Report, plan: &Plan) {
+    match report.outcome {
+        Outcome::Conflict(_) | Outcome::Exhausted { .. } | Outcome::Nothing { .. } => {}
+        Outcome::Committed { .. } | Outcome::Unknown { .. } => return,
+    }
+    let mut removed = 0;
+    for name in plan.objects() {
+        removed += u64::from(store.delete(&name).await.is_ok());
+    }
+    report.metrics.insert("objects_discarded".to_owned(), removed);
 }
 
 /// An assignment, parsed and fitted to the table's columns.

@@ -3,7 +3,7 @@
 use crate::snapshot::DeltaVersion;
 use crate::{CommitOptions, Report, Table, TableError};
 use lakebed_ops::{
-    Batches, ColumnChange, Evolved, OpsError, OverwriteScope, Writing, append, change_columns, merged_schema,
+    Batches, ColumnChange, Evolved, Layout, OpsError, OverwriteScope, Writing, append, change_columns, merged_schema,
     overwrite, replaced_schema,
 };
 use lakebed_transaction::Column;
@@ -103,7 +103,10 @@ impl Table {
             let evolved = evolution.of(&held, columns)?;
             let view = evolved.as_ref().map_or(&*held.snapshot, |evolved| &evolved.snapshot);
             let (mut plan, allowed) = match evolution {
-                Evolution::Merge => (append(self.store(), view, source()?, &writing).await?, "canMergeSchema"),
+                Evolution::Merge => {
+                    let layout = Layout::of(view.core())?;
+                    (append(self.store(), &layout, source()?, &writing).await?, "canMergeSchema")
+                }
                 Evolution::Replace => {
                     let plan = overwrite(self.store(), view, source()?, &OverwriteScope::Whole, &writing).await?;
                     (plan, "canOverwriteSchema")

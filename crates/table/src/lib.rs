@@ -19,6 +19,7 @@
 //! # }
 //! ```
 
+mod appender;
 mod changes;
 mod clock;
 mod commit;
@@ -59,6 +60,7 @@ mod traced;
 mod upkeep;
 mod verify;
 
+pub use appender::Appender;
 pub use changes::{ChangedRows, Changes};
 pub use compact::CompactRequest;
 pub use create::NewTable;

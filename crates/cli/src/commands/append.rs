@@ -5,19 +5,28 @@ use crate::commands;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::input::{Input, columns_of};
-use lakebed_table::Evolution;
+use crate::report;
+use lakebed_table::{Appender, Evolution};
+
+const DONE: &str = "appended";
 
 pub(crate) async fn run(args: AppendArgs, global: &Global) -> Result<Exit, CliError> {
     let options = args.committing.options()?;
-    let mut table = commands::open_to_commit(&args.table, global, &options).await?;
-    let known = table.row_columns(table.snapshot())?;
-    let report = if args.merge_schema {
-        let columns = columns_of(&args.files, &known)?;
+    if args.merge_schema {
+        let mut table = commands::open_to_commit(&args.table, global, &options).await?;
+        let columns = columns_of(&args.files, &table.row_columns(table.snapshot())?)?;
         let input = Input::new(args.files, table.evolved_columns(Evolution::Merge, &columns)?)?;
-        table.append_merging(|| input.batches(), &columns, &options).await?
-    } else {
-        let input = Input::new(args.files, known)?;
-        table.append(|| input.batches(), &options).await?
-    };
-    commands::finish(&table, "appended", &report, global).await
+        let report = table.append_merging(|| input.batches(), &columns, &options).await?;
+        return commands::finish(&table, DONE, &report, global).await;
+    }
+    let (url, open) = global.locate(&args.table)?;
+    let mut appender = Appender::open(&url, &open).await?;
+    if let Some(policy) = &options.policy {
+        appender.check_policy(policy).map_err(CliError::typed)?;
+    }
+    let input = Input::new(args.files, appender.columns()?)?;
+    let report = appender.append(|| input.batches(), &options).await?;
+    let exit = report::print(DONE, &report, global.json);
+    commands::warn(appender.settle().await);
+    exit
 }

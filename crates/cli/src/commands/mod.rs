@@ -132,8 +132,13 @@ fn point(text: &str) -> Result<VersionSpec, CliError> {
 /// Prints the answer of a committing command, then waits for the work that follows the commit.
 async fn finish(table: &Table, what: &str, report: &Report, global: &Global) -> Result<Exit, CliError> {
     let exit = report::print(what, report, global.json);
-    for problem in table.settle().await {
+    warn(table.settle().await);
+    exit
+}
+
+/// Tells what did not work out behind a commit that stands.
+fn warn(problems: Vec<String>) {
+    for problem in problems {
         output::note(&format!("lakebed: warning: {problem}"));
     }
-    exit
 }

@@ -5,6 +5,7 @@ use crate::args_upkeep::{CheckpointArgs, CleanLogArgs, CompactLogArgs, VacuumArg
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::{commands, output};
+use lakebed_table::CommitOptions;
 use serde_json::json;
 
 pub(crate) async fn checkpoint(args: CheckpointArgs, global: &Global) -> Result<Exit, CliError> {
@@ -37,7 +38,11 @@ pub(crate) async fn compact_log(args: CompactLogArgs, global: &Global) -> Result
 
 pub(crate) async fn vacuum(args: VacuumArgs, global: &Global) -> Result<Exit, CliError> {
     let mut table = commands::open(&args.table, global).await?;
-    let removed = table.vacuum(args.retain, args.allow_shorter, args.dry_run).await?;
+    let removed = if args.note {
+        table.vacuum_noted(args.retain, args.allow_shorter, &CommitOptions::default()).await?
+    } else {
+        table.vacuum(args.retain, args.allow_shorter, args.dry_run).await?
+    };
     if global.json {
         output::document(&json!({
             "dry_run": args.dry_run,

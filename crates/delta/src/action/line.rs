@@ -4,16 +4,17 @@ use super::{
     Action, Add, AddCdc, CheckpointMetadata, CommitInfo, DomainMetadata, Metadata, Protocol, Remove, Sidecar, Txn,
 };
 use crate::DeltaError;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// Every key that is an action; a well-formed line has one of them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'a> {
-    add: Option<Add>,
-    remove: Option<Remove>,
-    cdc: Option<AddCdc>,
+struct Line<'a, A, R, C> {
+    add: Option<A>,
+    remove: Option<R>,
+    cdc: Option<C>,
     meta_data: Option<Metadata>,
     protocol: Option<Protocol>,
     txn: Option<Txn>,
@@ -29,6 +30,42 @@ struct Line<'a> {
 pub(crate) enum InfoUse {
     Keep,
     Skip,
+}
+
+/// Whether actions about files are wanted; who only adds rows passes over them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileUse {
+    Keep,
+    Skip,
+}
+
+/// What is made of an action about a file: the action, or nothing.
+trait OfFile {
+    fn action(self) -> Option<Action>;
+}
+
+impl OfFile for Add {
+    fn action(self) -> Option<Action> {
+        Some(Action::Add(self))
+    }
+}
+
+impl OfFile for Remove {
+    fn action(self) -> Option<Action> {
+        Some(Action::Remove(self))
+    }
+}
+
+impl OfFile for AddCdc {
+    fn action(self) -> Option<Action> {
+        Some(Action::Cdc(self))
+    }
+}
+
+impl OfFile for IgnoredAny {
+    fn action(self) -> Option<Action> {
+        None
+    }
 }
 
 /// Reads a commit: one action per line, blank lines and a missing last line feed tolerated, unknown actions ignored.
@@ -49,10 +86,20 @@ pub(crate) fn each_action(
     info: InfoUse,
     mut take: impl FnMut(Action),
 ) -> Result<(), DeltaError> {
-    bytes
-        .split(|byte| *byte == b'\n')
-        .enumerate()
-        .try_for_each(|(at, line)| take_line(object, at, line, info, &mut take))
+    lines(bytes).try_for_each(|(at, line)| take_line(object, at, line, info, &mut take))
+}
+
+/// As [`each_action`], of which nothing about files is made.
+pub(crate) fn each_action_without_files(
+    object: &str,
+    bytes: &[u8],
+    mut take: impl FnMut(Action),
+) -> Result<(), DeltaError> {
+    lines(bytes).try_for_each(|(at, line)| take_line_without_files(object, at, line, InfoUse::Skip, &mut take))
+}
+
+fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    bytes.split(|byte| *byte == b'\n').enumerate()
 }
 
 /// Reads one line, the one numbered `at` from 0.
@@ -63,13 +110,39 @@ pub(crate) fn take_line(
     info: InfoUse,
     take: &mut dyn FnMut(Action),
 ) -> Result<(), DeltaError> {
+    take_line_as::<Add, Remove, AddCdc>(object, at, line, info, take)
+}
+
+/// As [`take_line`], of which nothing about files is made.
+pub(crate) fn take_line_without_files(
+    object: &str,
+    at: usize,
+    line: &[u8],
+    info: InfoUse,
+    take: &mut dyn FnMut(Action),
+) -> Result<(), DeltaError> {
+    take_line_as::<IgnoredAny, IgnoredAny, IgnoredAny>(object, at, line, info, take)
+}
+
+fn take_line_as<'a, A, R, C>(
+    object: &str,
+    at: usize,
+    line: &'a [u8],
+    info: InfoUse,
+    take: &mut dyn FnMut(Action),
+) -> Result<(), DeltaError>
+where
+    A: Deserialize<'a> + OfFile,
+    R: Deserialize<'a> + OfFile,
+    C: Deserialize<'a> + OfFile,
+{
     let line = line.trim_ascii();
     if line.is_empty() {
         return Ok(());
     }
     let damaged =
         |error: serde_json::Error| DeltaError::damaged(object, format!("line {} cannot be read: {error}", at + 1));
-    let line: Line<'_> = serde_json::from_slice(line).map_err(damaged)?;
+    let line: Line<'_, A, R, C> = serde_json::from_slice(line).map_err(damaged)?;
     if let (Some(raw), InfoUse::Keep) = (line.commit_info, info) {
         take(Action::CommitInfo(serde_json::from_str::<CommitInfo>(raw.get()).map_err(damaged)?));
     }
@@ -81,7 +154,7 @@ pub(crate) fn take_line(
         line.checkpoint_metadata.map(Action::CheckpointMetadata),
         line.sidecar.map(Action::Sidecar),
     ];
-    let files = [line.remove.map(Action::Remove), line.add.map(Action::Add), line.cdc.map(Action::Cdc)];
+    let files = [line.remove.and_then(R::action), line.add.and_then(A::action), line.cdc.and_then(C::action)];
     table.into_iter().chain(files).flatten().for_each(take);
     Ok(())
 }

@@ -16,7 +16,9 @@ pub use file::{Add, AddCdc, DeletionVector, Remove};
 pub use info::CommitInfo;
 pub(crate) use lean::{leading_count, lean_add};
 pub(crate) use lean_info::LeanInfo;
-pub(crate) use line::{InfoUse, each_action, take_line, write_tagged};
+pub(crate) use line::{
+    FileUse, InfoUse, each_action, each_action_without_files, take_line, take_line_without_files, write_tagged,
+};
 pub use line::{parse_actions, write_action, write_actions};
 pub use table::{CheckpointMetadata, DomainMetadata, Format, Metadata, Protocol, Sidecar, Txn};
 pub use text::TextMap;

@@ -4,7 +4,9 @@ use super::columns::Group;
 use super::read::{self, Columns};
 use super::rows::Rows;
 use crate::DeltaError;
-use crate::action::{Action, InfoUse, LeanInfo, each_action, leading_count, other_key};
+use crate::action::{
+    Action, FileUse, InfoUse, LeanInfo, each_action, each_action_without_files, leading_count, other_key,
+};
 use crate::snapshot::{Entry, Facts};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -51,14 +53,28 @@ const BATCHES_AHEAD: usize = 4;
 /// How statistics begin, as everybody writes them.
 const STATS_START: &str = "{\"numRecords\":";
 
-/// Reads one object of a checkpoint, by its name JSON or Parquet.
-pub(crate) fn read_pieces(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Piece)) -> Result<(), DeltaError> {
+/// Reads one object of a checkpoint, by its name JSON or Parquet; where no files are wanted, none of their columns.
+pub(crate) fn read_pieces(
+    object: &str,
+    bytes: &Bytes,
+    files: FileUse,
+    take: &mut dyn FnMut(Piece),
+) -> Result<(), DeltaError> {
     if object.ends_with(".json") {
-        return each_action(object, bytes, InfoUse::Skip, |action| take(Piece::from(action)));
+        let take = |action| take(Piece::from(action));
+        return match files {
+            FileUse::Keep => each_action(object, bytes, InfoUse::Skip, take),
+            FileUse::Skip => each_action_without_files(object, bytes, take),
+        };
     }
+    let read = || match files {
+        FileUse::Keep => parquet_pieces(object, bytes, take),
+        FileUse::Skip => read::open(object, bytes)?.each_batch(Columns::WithoutFiles, &mut |batch| {
+            read::read_batch(object, batch, false, &mut |action| take(Piece::from(action)))
+        }),
+    };
     // As in `read`: the state that a panic leaves half filled is thrown away by every caller.
-    catch_unwind(AssertUnwindSafe(|| parquet_pieces(object, bytes, take)))
-        .unwrap_or_else(|_| Err(read::contradicting(object)))
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(read::contradicting(object)))
 }
 
 fn parquet_pieces(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Piece)) -> Result<(), DeltaError> {

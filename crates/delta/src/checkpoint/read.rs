@@ -28,6 +28,8 @@ pub(super) enum Columns {
     WithoutStats,
     /// The text of the statistics.
     Stats,
+    /// Everything but the files.
+    WithoutFiles,
 }
 
 /// Reads one object of a checkpoint, by its name JSON or Parquet.
@@ -124,15 +126,17 @@ fn has_sound_ranges(metadata: &ParquetMetaData, length: usize) -> bool {
     })
 }
 
-/// Everything but parsed partition values and what is null in every row; of parsed statistics only the row count where the text
-/// stands beside them.
+/// Everything but what is null in every row; parsed partition values where their texts do not stand beside them, and of parsed
+/// statistics only the row count where their text does.
 fn needed_columns(metadata: &ParquetMetaData, columns: Columns) -> ProjectionMask {
     let schema = metadata.file_metadata().schema_descr();
     let parts: Vec<Vec<&str>> =
         schema.columns().iter().map(|leaf| leaf.path().parts().iter().map(String::as_str).collect()).collect();
     let has_stats_text = parts.iter().any(|path| matches!(path.as_slice(), ["add", "stats"]));
+    let has_partition_texts = parts.iter().any(|path| matches!(path.as_slice(), ["add", "partitionValues", ..]));
     let needed = |path: &[&str]| match path {
-        ["add" | "remove", "partitionValues_parsed", ..] | ["remove", "stats_parsed", ..] => false,
+        ["add", "partitionValues_parsed", ..] => !has_partition_texts,
+        ["remove", "partitionValues_parsed" | "stats_parsed", ..] => false,
         ["add", "stats_parsed", rest @ ..] => !has_stats_text || matches!(rest, ["numRecords"]),
         [
             "add" | "remove" | "metaData" | "protocol" | "txn" | "domainMetadata" | "checkpointMetadata" | "sidecar",
@@ -144,6 +148,7 @@ fn needed_columns(metadata: &ParquetMetaData, columns: Columns) -> ProjectionMas
         Columns::All => needed(path),
         Columns::WithoutStats => needed(path) && !matches!(path, ["add", "stats"]),
         Columns::Stats => matches!(path, ["add", "stats"]),
+        Columns::WithoutFiles => needed(path) && !matches!(path, ["add" | "remove", ..]),
     };
     let leaves = parts.iter().enumerate().filter(|(_, path)| wanted(path));
     let leaves =
@@ -222,7 +227,10 @@ pub(super) fn add_with(group: &Group<'_>, stats: Option<&str>) -> Option<Action>
         .or_else(|| stats_json::of(&group.group("stats_parsed")?).map(Arc::from));
     Some(Action::Add(Add {
         path: Arc::from(group.text("path")?),
-        partition_values: group.map("partitionValues").unwrap_or_default(),
+        partition_values: group
+            .map("partitionValues")
+            .or_else(|| Some(stats_json::texts(&group.group("partitionValues_parsed")?)))
+            .unwrap_or_default(),
         size: group.long("size").unwrap_or_default(),
         modification_time: group.long("modificationTime").unwrap_or_default(),
         data_change: group.flag("dataChange").unwrap_or(true),

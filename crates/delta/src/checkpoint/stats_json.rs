@@ -1,6 +1,8 @@
-//! Statistics that a checkpoint holds only as columns, as the JSON text that the log has elsewhere.
+//! Statistics and partition values that a checkpoint holds only as columns, as the text that the log has elsewhere.
 
 use super::columns::{Group, text_at};
+use crate::action::TextMap;
+use crate::partition::float_text;
 use crate::time_text::{format_date, format_timestamp};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -10,12 +12,39 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_schema::{DataType, TimeUnit};
 use serde_json::{Map, Number, Value};
+use std::sync::Arc;
 
 /// The text, with every value that has a form in JSON; `None` where there is no value at all.
 pub(super) fn of(group: &Group<'_>) -> Option<String> {
     let (array, row) = group.parts();
     let fields = object(array, row);
     (!fields.is_empty()).then(|| Value::Object(fields).to_string())
+}
+
+/// The values of a group as texts, in the spelling of partition values; `None` where the value is null.
+pub(super) fn texts(group: &Group<'_>) -> TextMap {
+    let (array, row) = group.parts();
+    let mut texts = TextMap::new();
+    for (field, column) in array.fields().iter().zip(array.columns()) {
+        let text = column.is_valid(row).then(|| partition_text(column, row)).flatten();
+        texts.push(Arc::from(field.name().as_str()), text.map(Arc::from));
+    }
+    texts
+}
+
+fn partition_text(column: &ArrayRef, row: usize) -> Option<String> {
+    let text = match value(column, row)? {
+        Value::String(text) => text,
+        Value::Bool(flag) => flag.to_string(),
+        // Digits of a decimal stand as they are; floats have Java's spelling.
+        Value::Number(number) => match column.as_primitive_opt::<Float32Type>() {
+            Some(floats) => float_text(floats.value(row).into(), true),
+            None if *column.data_type() == DataType::Float64 => float_text(number.as_f64()?, false),
+            None => number.to_string(),
+        },
+        Value::Null | Value::Array(_) | Value::Object(_) => return None,
+    };
+    (!text.is_empty()).then_some(text)
 }
 
 fn object(array: &StructArray, row: usize) -> Map<String, Value> {
@@ -81,5 +110,5 @@ fn micros(column: &ArrayRef, row: usize, unit: TimeUnit) -> Option<i64> {
 }
 
 fn float(number: f64) -> Value {
-    Number::from_f64(number).map_or_else(|| Value::String(crate::partition::float_text(number, false)), Value::Number)
+    Number::from_f64(number).map_or_else(|| Value::String(float_text(number, false)), Value::Number)
 }

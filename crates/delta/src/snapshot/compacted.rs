@@ -3,19 +3,22 @@
 //! A compacted log holds the newest word about each thing in a run of commits (Delta protocol, "Log Compaction Files"). One
 //! that says two things about one key was not reconciled, and no order of reading it is right: its commits are read instead.
 
-use crate::action::{Action, InfoUse, each_action};
+use crate::action::{Action, FileUse, InfoUse, each_action, each_action_without_files};
 use std::collections::HashSet;
 
 /// The actions of a compacted log; `None` where it cannot be read or was not reconciled.
-pub(super) fn read(object: &str, bytes: &[u8]) -> Option<Vec<Action>> {
+pub(super) fn read(object: &str, bytes: &[u8], files: FileUse) -> Option<Vec<Action>> {
     let (mut actions, mut keys, mut twice) = (Vec::new(), HashSet::new(), false);
-    each_action(object, bytes, InfoUse::Skip, |action| {
+    let take = |action: Action| {
         if let Some(key) = key(&action) {
             twice |= !keys.insert(key);
             actions.push(action);
         }
-    })
-    .ok()?;
+    };
+    match files {
+        FileUse::Keep => each_action(object, bytes, InfoUse::Skip, take).ok()?,
+        FileUse::Skip => each_action_without_files(object, bytes, take).ok()?,
+    }
     (!twice).then_some(actions)
 }
 

@@ -2,7 +2,7 @@
 
 use super::entry::Entry;
 use crate::DeltaError;
-use crate::action::{InfoUse, LeanInfo, lean_add, take_line};
+use crate::action::{FileUse, InfoUse, LeanInfo, lean_add, take_line, take_line_without_files};
 use crate::checkpoint::Piece;
 use bytes::Bytes;
 use lakebed_commit::ObjectName;
@@ -15,14 +15,24 @@ pub(super) struct Commit<'a> {
     pub(super) name: &'a ObjectName,
     pub(super) bytes: &'a Bytes,
     pub(super) info: InfoUse,
+    pub(super) files: FileUse,
 }
 
 /// What one commit says.
-pub(super) fn commit_pieces(object: &str, bytes: &Bytes, info: InfoUse) -> Result<Vec<Piece>, DeltaError> {
+pub(super) fn commit_pieces(
+    object: &str,
+    bytes: &Bytes,
+    info: InfoUse,
+    files: FileUse,
+) -> Result<Vec<Piece>, DeltaError> {
     let mut pieces = Vec::new();
+    let take_line = match files {
+        FileUse::Keep => take_line,
+        FileUse::Skip => take_line_without_files,
+    };
     for (at, line) in lines(bytes).enumerate() {
         let line = line.trim_ascii();
-        if let Some(lean) = lean_add(line) {
+        if let (FileUse::Keep, Some(lean)) = (files, lean_add(line)) {
             let line = bytes.slice_ref(line);
             pieces.push(Piece::File(Entry::line(line, lean.path, lean.size, lean.num_records)));
         } else if let (true, Some(lean)) = (info == InfoUse::Keep, LeanInfo::read(bytes.slice_ref(line))) {
@@ -46,7 +56,10 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// What several commits say, each on its own, in their order.
 pub(super) fn all_pieces(commits: &[Commit<'_>]) -> Result<Vec<Vec<Piece>>, DeltaError> {
     let read = |commits: &[Commit<'_>]| -> Result<Vec<Vec<Piece>>, DeltaError> {
-        commits.iter().map(|commit| commit_pieces(commit.name.as_str(), commit.bytes, commit.info)).collect()
+        commits
+            .iter()
+            .map(|commit| commit_pieces(commit.name.as_str(), commit.bytes, commit.info, commit.files))
+            .collect()
     };
     let total: usize = commits.iter().map(|commit| commit.bytes.len()).sum();
     if total < SHARED_BYTES_MIN {

@@ -2,11 +2,12 @@
 
 use super::compacted;
 use super::decode::{Commit, all_pieces, commit_pieces};
+use super::head::Head;
 use super::replay::Replay;
 use super::state::Snapshot;
 use super::tail::{LogTail, Ratified};
 use crate::DeltaError;
-use crate::action::{Action, InfoUse, Sidecar};
+use crate::action::{Action, FileUse, InfoUse, Sidecar};
 use crate::checkpoint::{self, Piece};
 use crate::protocol::CATALOG_FEATURES;
 use bytes::Bytes;
@@ -46,13 +47,13 @@ impl Hint {
 
 /// What a load needs next.
 #[derive(Clone, Debug)]
-pub enum LoadStep {
+pub enum LoadStep<T = Snapshot> {
     /// These objects, in any order, each once; then ask again.
     Needs(Vec<ObjectName>),
     /// The listing starts too late: list the whole log and call [`Load::relist`].
     Relist,
     /// The version.
-    Done(Box<Snapshot>),
+    Done(Box<T>),
 }
 
 /// Loads one version. It does no I/O: it says which objects it needs and is fed their bytes.
@@ -72,6 +73,36 @@ pub struct Load {
     distrusted: BTreeSet<VersionRange>,
     first_problem: Option<DeltaError>,
     tail: Option<LogTail>,
+    files: FileUse,
+}
+
+/// Loads one version without its files, as [`Load`] loads it with them: of checkpoints, only the columns are decoded that are not
+/// about files, and what holds nothing else is not asked for.
+#[derive(Debug)]
+pub struct LoadHead(Load);
+
+impl LoadHead {
+    /// See [`Load::feed`].
+    pub fn feed(&mut self, name: ObjectName, bytes: Option<Bytes>) {
+        self.0.feed(name, bytes);
+    }
+
+    /// See [`Load::relist`].
+    pub fn relist<N: AsRef<str>>(&mut self, names: impl IntoIterator<Item = (N, u64)>) {
+        self.0.relist(names);
+    }
+
+    /// See [`Load::step`].
+    ///
+    /// # Errors
+    /// As there, but damage to what only tells of files is not seen.
+    pub fn step(&mut self) -> Result<LoadStep<Head>, DeltaError> {
+        Ok(match self.0.step()? {
+            LoadStep::Needs(names) => LoadStep::Needs(names),
+            LoadStep::Relist => LoadStep::Relist,
+            LoadStep::Done(snapshot) => LoadStep::Done(Box::new(Head::of(*snapshot))),
+        })
+    }
 }
 
 /// What one attempt at a replay came to.
@@ -110,6 +141,7 @@ impl Load {
             distrusted: BTreeSet::new(),
             first_problem: None,
             tail,
+            files: FileUse::Keep,
         };
         for (version, ratified) in load.tail.iter().flat_map(LogTail::commits) {
             if let Ratified::Inline(bytes) = ratified {
@@ -118,6 +150,13 @@ impl Load {
         }
         load.take_names(names, whole);
         load
+    }
+
+    /// The same load without the files.
+    #[must_use]
+    pub const fn without_files(mut self) -> LoadHead {
+        self.files = FileUse::Skip;
+        LoadHead(self)
     }
 
     fn take_names<N: AsRef<str>>(&mut self, names: impl IntoIterator<Item = (N, u64)>, whole: bool) {
@@ -258,17 +297,23 @@ impl Load {
     fn replay_checkpoint(&self, names: &[ObjectName], replay: &mut Replay) -> Result<Vec<ObjectName>, DeltaError> {
         let mut sidecars = Vec::new();
         for name in names {
-            checkpoint::read_pieces(name.as_str(), self.bytes(name)?, &mut |piece| match &piece {
+            checkpoint::read_pieces(name.as_str(), self.bytes(name)?, self.files, &mut |piece| match &piece {
                 Piece::Other(action) if let Action::Sidecar(Sidecar { path, .. }) = &**action => {
                     sidecars.push(checkpoint::sidecar_name(path));
                 }
                 Piece::File(_) | Piece::Info(_) | Piece::Other(_) => replay.apply(piece),
             })?;
         }
+        // A sidecar holds nothing but files.
+        if self.files == FileUse::Skip {
+            return Ok(Vec::new());
+        }
         let missing: Vec<ObjectName> = sidecars.iter().filter(|name| !self.fed.contains_key(*name)).cloned().collect();
         if missing.is_empty() {
             for name in &sidecars {
-                checkpoint::read_pieces(name.as_str(), self.bytes(name)?, &mut |piece| replay.apply(piece))?;
+                checkpoint::read_pieces(name.as_str(), self.bytes(name)?, self.files, &mut |piece| {
+                    replay.apply(piece);
+                })?;
             }
         }
         Ok(missing)
@@ -290,7 +335,8 @@ impl Load {
                     self.replay_commits(&std::mem::take(&mut commits), last, replay)?;
                     let name = object(file);
                     let bytes = self.fed.get(&name).and_then(Option::as_ref);
-                    let Some(actions) = bytes.and_then(|bytes| compacted::read(name.as_str(), bytes)) else {
+                    let Some(actions) = bytes.and_then(|bytes| compacted::read(name.as_str(), bytes, self.files))
+                    else {
                         return Ok(Some(compacted.range));
                     };
                     actions.into_iter().for_each(|action| replay.apply(Piece::from(action)));
@@ -306,7 +352,7 @@ impl Load {
         let mut read = Vec::with_capacity(names.len());
         for (version, name) in commits.iter().zip(&names) {
             let info = if *version == last { InfoUse::Keep } else { InfoUse::Skip };
-            read.push(Commit { name, bytes: self.bytes(name)?, info });
+            read.push(Commit { name, bytes: self.bytes(name)?, info, files: self.files });
         }
         let pieces = all_pieces(&read)?;
         replay.reserve(pieces.iter().map(Vec::len).sum());
@@ -318,7 +364,7 @@ impl Load {
     /// out, because the checkpoint knows which of them have expired.
     fn replay_provenance(&self, name: &ObjectName, replay: &mut Replay) -> Result<(), DeltaError> {
         let is_gone = |piece: &Piece| matches!(piece, Piece::File(entry) if entry.as_gone().is_some());
-        let pieces = commit_pieces(name.as_str(), self.bytes(name)?, InfoUse::Keep)?;
+        let pieces = commit_pieces(name.as_str(), self.bytes(name)?, InfoUse::Keep, self.files)?;
         pieces.into_iter().filter(|piece| !is_gone(piece)).for_each(|piece| replay.apply(piece));
         Ok(())
     }

@@ -4,12 +4,14 @@ mod compacted;
 mod decode;
 mod entry;
 mod file_set;
+mod head;
 mod load;
 mod replay;
 mod state;
 mod tail;
 
 pub(crate) use entry::{Entry, Facts};
-pub use load::{Hint, Load, LoadStep};
+pub use head::Head;
+pub use load::{Hint, Load, LoadHead, LoadStep};
 pub use state::{Core, Snapshot};
 pub use tail::{LogTail, Ratified};

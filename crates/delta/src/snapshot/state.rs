@@ -5,9 +5,12 @@ use super::entry::Facts;
 use super::file_set::FileSet;
 use super::replay::Replay;
 use crate::DeltaError;
-use crate::action::{Add, CommitInfo, DomainMetadata, InfoUse, LeanInfo, Metadata, Protocol, Remove, TextMap, Txn};
+use crate::action::{
+    Add, CommitInfo, DomainMetadata, FileUse, InfoUse, LeanInfo, Metadata, Protocol, Remove, TextMap, Txn,
+};
 use crate::commit::{ROW_TRACKING_DOMAIN, metadata_state, row_id_mark};
 use crate::schema::{ColumnMapping, StructType};
+use crate::upkeep::Retention;
 use bytes::Bytes;
 use lakebed_conflict::delta::{MetadataState, PartitionColumn};
 use lakebed_naming::{Version, delta::commit_path};
@@ -97,6 +100,17 @@ impl Core {
         self.committed_ms = self.in_commit_timestamp_ms.or(clock);
     }
 
+    /// Forgets the application transactions that `delta.setTransactionRetentionDuration` lets go at `now_ms`: those that were
+    /// written before, and those that do not say when.
+    fn forget_transactions(&mut self, now_ms: i64) {
+        let Some(retention_ms) = Retention::of(&self.metadata.configuration).transactions_ms else { return };
+        let cutoff = now_ms.saturating_sub(retention_ms);
+        let lives = |txn: &Txn| txn.last_updated.is_some_and(|updated| updated > cutoff);
+        if !self.txns.values().all(lives) {
+            Arc::make_mut(&mut self.txns).retain(|_, txn| lives(txn));
+        }
+    }
+
     /// The partition columns as the conflict rules want them.
     #[must_use]
     pub fn partition_columns(&self) -> Vec<PartitionColumn> {
@@ -157,6 +171,10 @@ impl Snapshot {
     /// # Errors
     /// `version` is not the one after this, the commit cannot be read, or it asks for a reader that this is not.
     pub fn advance(&self, version: Version, bytes: &[u8]) -> Result<Self, DeltaError> {
+        self.advance_with(version, bytes, FileUse::Keep)
+    }
+
+    pub(super) fn advance_with(&self, version: Version, bytes: &[u8], files: FileUse) -> Result<Self, DeltaError> {
         if self.version().next() != Some(version) {
             return Err(DeltaError::invalid(
                 format!("version {version} does not follow version {}", self.version()),
@@ -165,8 +183,20 @@ impl Snapshot {
         }
         let mut replay = Replay::default();
         let bytes = Bytes::copy_from_slice(bytes);
-        commit_pieces(&commit_path(version), &bytes, InfoUse::Keep)?.into_iter().for_each(|piece| replay.apply(piece));
+        let pieces = commit_pieces(&commit_path(version), &bytes, InfoUse::Keep, files)?;
+        pieces.into_iter().for_each(|piece| replay.apply(piece));
         replay.finish_on(self, version)
+    }
+
+    /// The version as a checkpoint written at `now_ms` (milliseconds since 1970) holds it: without the application transactions
+    /// that `delta.setTransactionRetentionDuration` lets go by then. What stands in the log still is known all the same, for a batch
+    /// that is given again is to be recognised as long as possible.
+    #[must_use]
+    pub fn retained(mut self, now_ms: i64) -> Self {
+        if Retention::of(self.properties()).transactions_ms.is_some() {
+            Arc::make_mut(&mut self.core).forget_transactions(now_ms);
+        }
+        self
     }
 
     /// The version.

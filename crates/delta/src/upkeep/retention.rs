@@ -14,6 +14,8 @@ pub struct Retention {
     pub log_ms: Option<i64>,
     /// `delta.deletedFileRetentionDuration`, in milliseconds: 7 days where the table does not say.
     pub deleted_files_ms: Option<i64>,
+    /// `delta.setTransactionRetentionDuration`, in milliseconds: for ever where the table does not say.
+    pub transactions_ms: Option<i64>,
 }
 
 impl Retention {
@@ -21,13 +23,14 @@ impl Retention {
     #[must_use]
     pub fn of(properties: &TextMap) -> Self {
         // Keeping longer than needed is harmless, so a text that says nothing keeps everything.
-        let read = |key: &str, days: i64| match properties.get(key) {
-            None => Some(days * DAY_MS),
+        let read = |key: &str, unset: Option<i64>| match properties.get(key) {
+            None => unset,
             Some(text) => interval_ms(text).filter(|ms| *ms >= 0),
         };
         Self {
-            log_ms: read("delta.logRetentionDuration", 30),
-            deleted_files_ms: read("delta.deletedFileRetentionDuration", 7),
+            log_ms: read("delta.logRetentionDuration", Some(30 * DAY_MS)),
+            deleted_files_ms: read("delta.deletedFileRetentionDuration", Some(7 * DAY_MS)),
+            transactions_ms: read("delta.setTransactionRetentionDuration", None),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Every table of the conformance folder, against what the real clients answered.
 
-use crate::support::{conformance, load, load_names, names};
+use crate::support::{conformance, folders, is_checkpoint, load, load_names, names, state};
 use bytes::Bytes;
 use lakebed_delta::{Load, LoadStep, Snapshot, compact_log, write_checkpoint};
 use lakebed_naming::Version;
@@ -155,50 +155,6 @@ fn every_table_agrees_or_is_refused_with_the_right_reason() {
     assert!(wrong.is_empty(), "wrong answers:\n{}", wrong.join("\n"));
     assert_eq!((all.len(), sum), (263, [243, 20, 0]));
     assert!(versions > 500, "only {versions} versions");
-}
-
-/// What two ways to one version must have in common.
-fn state(snapshot: &Snapshot) -> String {
-    let mut files: Vec<String> = snapshot
-        .files()
-        .map(|add| {
-            format!(
-                "{} {:?} {} {:?} {:?}",
-                add.key(),
-                add.partition_values,
-                add.size,
-                add.live_rows(),
-                add.deletion_vector
-            )
-        })
-        .collect();
-    files.sort();
-    format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{files:#?}",
-        snapshot.protocol(),
-        snapshot.metadata(),
-        snapshot.app_transactions(),
-        snapshot.domain_metadata()
-    )
-}
-
-fn is_checkpoint(name: &str) -> bool {
-    name.contains(".checkpoint.")
-}
-
-/// Every folder of the conformance data that is a table.
-fn folders() -> Vec<PathBuf> {
-    let (mut found, mut todo) = (Vec::new(), Vec::new());
-    todo.extend(["delta", "delta-spark", "delta-commands/bases"].into_iter().filter_map(conformance));
-    while let Some(folder) = todo.pop() {
-        if folder.join("_delta_log").is_dir() {
-            found.push(folder);
-            continue;
-        }
-        let entries = std::fs::read_dir(&folder).expect("the folder can be read");
-        todo.extend(entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir()));
-    }
-    found
 }
 
 #[test]

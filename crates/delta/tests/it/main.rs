@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod actions;
+mod columns_only;
 mod commit;
 mod conflicts;
 mod conformance;
@@ -10,6 +11,8 @@ mod deletion_vectors;
 mod images;
 mod mutations;
 mod protocol;
+mod replay;
+mod retained;
 mod spark;
 mod support;
 mod validation;

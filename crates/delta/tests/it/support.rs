@@ -83,3 +83,47 @@ pub(crate) fn snapshot_of(commits: &[&str]) -> Snapshot {
         other @ (LoadStep::Needs(_) | LoadStep::Relist) => panic!("{other:?}"),
     }
 }
+
+/// What two ways to one version must have in common.
+pub(crate) fn state(snapshot: &Snapshot) -> String {
+    let mut files: Vec<String> = snapshot
+        .files()
+        .map(|add| {
+            format!(
+                "{} {:?} {} {:?} {:?}",
+                add.key(),
+                add.partition_values,
+                add.size,
+                add.live_rows(),
+                add.deletion_vector
+            )
+        })
+        .collect();
+    files.sort();
+    format!(
+        "{:?}\n{:?}\n{:?}\n{:?}\n{files:#?}",
+        snapshot.protocol(),
+        snapshot.metadata(),
+        snapshot.app_transactions(),
+        snapshot.domain_metadata()
+    )
+}
+
+pub(crate) fn is_checkpoint(name: &str) -> bool {
+    name.contains(".checkpoint.")
+}
+
+/// Every folder of the conformance data that is a table.
+pub(crate) fn folders() -> Vec<PathBuf> {
+    let (mut found, mut todo) = (Vec::new(), Vec::new());
+    todo.extend(["delta", "delta-spark", "delta-commands/bases"].into_iter().filter_map(conformance));
+    while let Some(folder) = todo.pop() {
+        if folder.join("_delta_log").is_dir() {
+            found.push(folder);
+            continue;
+        }
+        let entries = std::fs::read_dir(&folder).expect("the folder can be read");
+        todo.extend(entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir()));
+    }
+    found
+}

@@ -193,7 +193,7 @@ fn drop_column(
         if schema.fields.len() <= metadata.partition_columns.len() + 1 {
             return refused(format!("{name} is the last column that stands in files"), "leave one column");
         }
-        if crate::layout::clustering_columns(snapshot).first().is_some_and(|own| *own == physical) {
+        if crate::layout::clustering_columns(snapshot.core()).first().is_some_and(|own| *own == physical) {
             return refused(format!("the table is clustered by {name}"), "change the clustering columns first");
         }
     }

@@ -47,7 +47,7 @@ pub(super) fn columns(snapshot: &Snapshot, layout: &Layout, spec: &CompactSpec) 
         }
         columns.push(known.name.clone());
     }
-    let own = clustering_columns(snapshot);
+    let own = clustering_columns(snapshot.core());
     if !own.is_empty() && own != in_files(snapshot, &columns) {
         let logical = logical(snapshot, &own);
         return invalid(

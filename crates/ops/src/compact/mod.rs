@@ -97,7 +97,7 @@ pub async fn compact(
     spec: &CompactSpec,
     writing: &Writing,
 ) -> Result<Plan, OpsError> {
-    let layout = Layout::of(snapshot)?;
+    let layout = Layout::of(snapshot.core())?;
     let cluster_by = cluster::columns(snapshot, &layout, spec)?;
     let mut plan = Plan { operation: "OPTIMIZE", layout_only: true, ..Plan::default() };
     plan.parameters = parameters(spec, snapshot.protocol().supports("clustering"));

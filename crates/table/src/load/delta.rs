@@ -7,7 +7,7 @@ use crate::time_travel::lifted;
 use crate::traced;
 use bytes::Bytes;
 use lakebed_commit::ObjectName;
-use lakebed_delta::{DeltaError, Hint, Load, LoadStep, LogTail, Snapshot};
+use lakebed_delta::{DeltaError, Head, Hint, Load, LoadHead, LoadStep, LogTail, Snapshot};
 use lakebed_naming::Version;
 use lakebed_naming::delta::{LAST_CHECKPOINT, LOG_FOLDER, LogListing, LogName, commit_path, log_path};
 use lakebed_storage::{Listed, Store};
@@ -26,11 +26,32 @@ pub(crate) async fn load(
     traced::replay("delta", load_at(store, at, tail)).await
 }
 
+/// Loads the newest version without its files. `None`: there is no Delta log.
+pub(crate) async fn load_head(store: &dyn Store) -> Result<Option<Head>, TableError> {
+    let head = async {
+        let Some((load, mut listed)) = begun(store, None, None).await? else { return Ok(None) };
+        Ok(Some(replay(store, load.without_files(), &mut listed).await?))
+    };
+    traced::replay("delta", head).await
+}
+
 async fn load_at(
     store: &dyn Store,
     at: Option<Version>,
     tail: Option<&LogTail>,
 ) -> Result<Option<DeltaVersion>, TableError> {
+    let Some((load, mut listed)) = begun(store, at, tail).await? else { return Ok(None) };
+    let snapshot = replay(store, load, &mut listed).await?;
+    let commit_modified_ms = modified_ms(&listed, snapshot.version());
+    Ok(Some(DeltaVersion { snapshot: Arc::new(snapshot), commit_modified_ms, by_file_time: false }))
+}
+
+/// A load by the hint and a listing. `None`: there is no Delta log.
+async fn begun(
+    store: &dyn Store,
+    at: Option<Version>,
+    tail: Option<&LogTail>,
+) -> Result<Option<(Load, Vec<Listed>)>, TableError> {
     let hint = store.get(&log_path(LAST_CHECKPOINT)).await?.and_then(|bytes| Hint::parse(&bytes));
     // A hint above the version asked for would hide what that version needs.
     let hint = hint.filter(|hint| at.is_none_or(|at| hint.version <= at));
@@ -43,7 +64,7 @@ async fn load_at(
     // The store shows the log as the catalog says that it is; what is left is to say that it was asked.
     let tail = tail.map(|tail| LogTail::new(tail.newest()));
     let load = Load::with_tail(names(&listed), whole, at, tail);
-    replay(store, load, listed).await.map(Some)
+    Ok(Some((load, listed)))
 }
 
 /// The newest version above the one held; `None` when there is none. One request when there is none.
@@ -131,8 +152,58 @@ pub(crate) fn first(version: Version, entry: &Bytes) -> Result<Snapshot, DeltaEr
     }
 }
 
+/// A load of a version, with its files or without.
+trait Loading {
+    type Loaded;
+
+    fn step(&mut self) -> Result<LoadStep<Self::Loaded>, DeltaError>;
+    fn feed(&mut self, name: ObjectName, bytes: Option<Bytes>);
+    fn relist(&mut self, listed: &[Listed]);
+    fn version(loaded: &Self::Loaded) -> Version;
+}
+
+impl Loading for Load {
+    type Loaded = Snapshot;
+
+    fn step(&mut self) -> Result<LoadStep, DeltaError> {
+        Self::step(self)
+    }
+
+    fn feed(&mut self, name: ObjectName, bytes: Option<Bytes>) {
+        Self::feed(self, name, bytes);
+    }
+
+    fn relist(&mut self, listed: &[Listed]) {
+        Self::relist(self, names(listed));
+    }
+
+    fn version(loaded: &Snapshot) -> Version {
+        loaded.version()
+    }
+}
+
+impl Loading for LoadHead {
+    type Loaded = Head;
+
+    fn step(&mut self) -> Result<LoadStep<Head>, DeltaError> {
+        Self::step(self)
+    }
+
+    fn feed(&mut self, name: ObjectName, bytes: Option<Bytes>) {
+        Self::feed(self, name, bytes);
+    }
+
+    fn relist(&mut self, listed: &[Listed]) {
+        Self::relist(self, names(listed));
+    }
+
+    fn version(loaded: &Head) -> Version {
+        loaded.version()
+    }
+}
+
 /// Reads what the load asks for, after a hint and a listing.
-async fn replay(store: &dyn Store, mut load: Load, mut listed: Vec<Listed>) -> Result<DeltaVersion, TableError> {
+async fn replay<L: Loading>(store: &dyn Store, mut load: L, listed: &mut Vec<Listed>) -> Result<L::Loaded, TableError> {
     let mut requests = 2;
     loop {
         match load.step().map_err(|source| delta_error(store, source))? {
@@ -144,13 +215,12 @@ async fn replay(store: &dyn Store, mut load: Load, mut listed: Vec<Listed>) -> R
             }
             LoadStep::Relist => {
                 requests += 1;
-                listed = list_all(store, LOG_FOLDER, None).await?;
-                load.relist(names(&listed));
+                *listed = list_all(store, LOG_FOLDER, None).await?;
+                load.relist(listed);
             }
-            LoadStep::Done(snapshot) => {
-                traced::replayed(snapshot.version(), requests);
-                let commit_modified_ms = modified_ms(&listed, snapshot.version());
-                return Ok(DeltaVersion { snapshot: Arc::new(*snapshot), commit_modified_ms, by_file_time: false });
+            LoadStep::Done(loaded) => {
+                traced::replayed(L::version(&loaded), requests);
+                return Ok(*loaded);
             }
         }
     }

@@ -19,13 +19,16 @@ pub(super) async fn hold(
     verified: &mut Verified,
 ) -> Result<(), TableError> {
     let version = state.version();
+    // What a retention lets go may stand in the one account still and not in the other.
+    let now_ms = i64::try_from(table.place.clock.now_ms()).unwrap_or(i64::MAX);
+    let state = &state.clone().retained(now_ms);
     for checkpoint in listing.checkpoints().iter().filter(|checkpoint| checkpoint.version == version) {
         verified.checkpoints_checked += 1;
         let own: Vec<String> = checkpoint.files.iter().map(|file| log_path(&file.name)).collect();
         // Its own files and nothing else that a state could be made of.
         let wanted = |name: &str| own.iter().any(|file| file == name) || is_commit_of(name, version);
         let problem = match load_from(&**table.store(), listed, wanted, version).await {
-            Ok(told) => difference(state, &told),
+            Ok(told) => difference(state, &told.retained(now_ms)),
             Err(TableError::Delta { source, .. }) => Some(source.to_string()),
             Err(other) => return Err(other),
         };

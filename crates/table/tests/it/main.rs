@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, like the tests")]
 
+mod appender;
 mod catalog;
 mod checkpoints;
 mod cleanup;

@@ -178,3 +178,31 @@ async fn a_commit_without_a_base_is_no_version() {
     let nine = table.at(lakebed_table::VersionSpec::Number(9)).await.unwrap_err().to_string();
     assert!(nine.contains('9') && nine.contains("10"), "{nine}");
 }
+
+/// Field case: a checkpoint whose own commit is gone, and commits above it. All of them are versions; of the oldest nobody knows
+/// when it was committed, which is not an error.
+#[tokio::test]
+async fn case_71_b_a_checkpoint_without_its_commit_is_a_version() {
+    let local = Local::new();
+    let whole = aged(&[0, 1, 2, 3, 4]);
+    whole.open().await.checkpoint().await.unwrap();
+    local.put(&classic(4), &std::fs::read(whole.path(&classic(4))).unwrap(), 1_300);
+    for version in [5, 6] {
+        local.commit(version, &[add(&format!("f{version}.parquet"))], version as i64 * 100 + 900);
+    }
+    let table = local.open().await;
+    assert_eq!(table.version().get(), 6);
+    let files = table.snapshot().summary().unwrap().num_files;
+    for version in 4..=6 {
+        let snapshot = table.at(lakebed_table::VersionSpec::Number(version)).await.unwrap();
+        let summary = snapshot.summary().unwrap();
+        assert_eq!((summary.version.get(), summary.num_files), (version, files - (6 - version)));
+        let known = (version > 4).then_some(version as i64 * 100 + 900);
+        assert_eq!(summary.timestamp_ms, known, "version {version}");
+    }
+    let listed: Vec<_> = table.history(None).await.unwrap().iter().map(|entry| entry.version.get()).collect();
+    assert_eq!(listed, [6, 5]);
+    assert_eq!(version_at(&table, AtMs(1_450)).await.unwrap(), 5);
+    let three = table.at(lakebed_table::VersionSpec::Number(3)).await.unwrap_err().to_string();
+    assert!(three.contains('3') && three.contains('4'), "{three}");
+}

@@ -3,6 +3,8 @@
 use crate::local::{DAY_MS, Local, commit, first, metadata, now_ms, remove};
 use crate::support::{add_action, opened};
 use lakebed_storage::Store;
+use lakebed_table::CommitOptions;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,6 +57,53 @@ async fn a_shorter_retention_needs_a_word() {
     assert!(local.has("orphan.parquet"));
     assert!(table.vacuum(Some(day * 3), false, false).await.unwrap().files.is_empty());
     assert_eq!(table.vacuum(Some(Duration::ZERO), true, false).await.unwrap().files, ["orphan.parquet"]);
+}
+
+/// The history tells of a vacuum in the words in which Spark does (its `vacuumed` and `vacuum_protocol_check` tables have them),
+/// where that is asked for.
+#[tokio::test]
+async fn a_noted_vacuum_stands_in_the_history() {
+    let local = Local::new();
+    local.commit(0, &first(""), now_ms());
+    local.put("orphan.parquet", b"rows", now_ms() - 9 * DAY_MS);
+    local.put("p=1/orphan.parquet", b"more", now_ms() - 9 * DAY_MS);
+    let mut table = local.open().await;
+    let removed = table.vacuum_noted(None, false, &CommitOptions::default()).await.unwrap();
+    assert_eq!((removed.files.len(), removed.size_bytes), (2, 8));
+    assert!(!local.has("orphan.parquet") && !local.has("p=1/orphan.parquet"));
+    assert_eq!(table.version().get(), 2);
+    let told = |version: u64| {
+        let text = std::fs::read_to_string(local.path(&commit(version))).unwrap();
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let [line] = lines.as_slice() else { panic!("one line: {lines:?}") };
+        let mut info = line["commitInfo"].clone();
+        for own in ["timestamp", "engineInfo", "txnId", "lakebed"] {
+            info.as_object_mut().unwrap().remove(own).unwrap();
+        }
+        info
+    };
+    let start = json!({
+        "operation": "VACUUM START",
+        "operationParameters": {"retentionCheckEnabled": true, "defaultRetentionMillis": 604_800_000},
+        "readVersion": 0, "isolationLevel": "SnapshotIsolation", "isBlindAppend": true,
+        "operationMetrics": {"numFilesToDelete": "2", "sizeOfDataToDelete": "8"},
+    });
+    let end = json!({
+        "operation": "VACUUM END", "operationParameters": {"status": "COMPLETED"},
+        "readVersion": 1, "isolationLevel": "SnapshotIsolation", "isBlindAppend": true,
+        "operationMetrics": {"numDeletedFiles": "2", "numVacuumedDirectories": "2"},
+    });
+    assert_eq!((told(1), told(2)), (start, end));
+    let _ = table.vacuum_noted(Some(Duration::ZERO), true, &CommitOptions::default()).await.unwrap();
+    let parameters = told(3)["operationParameters"].clone();
+    assert_eq!(
+        (&parameters["retentionCheckEnabled"], &parameters["specifiedRetentionMillis"]),
+        (&json!(false), &json!(0))
+    );
+    assert!(table.vacuum_noted(Some(Duration::ZERO), false, &CommitOptions::default()).await.is_err());
+    assert!(!local.has(&commit(5)), "what is refused is not noted");
+    assert!(table.vacuum(None, false, false).await.unwrap().files.is_empty());
+    assert!(!local.has(&commit(5)), "unless it is asked for, nothing is noted");
 }
 
 /// Field case: names of partition folders are escaped on disk, and once more in the log.

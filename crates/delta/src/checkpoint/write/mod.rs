@@ -48,12 +48,14 @@ pub fn wants_v2_checkpoints(snapshot: &Snapshot) -> bool {
 
 /// Writes a version's state as a classic checkpoint and reads it back to be sure.
 ///
-/// Tombstones older than `delta.deletedFileRetentionDuration` at `now_ms` are left out. Statistics stand in it as text and as
+/// Tombstones older than `delta.deletedFileRetentionDuration` at `now_ms` are left out, and application transactions older than
+/// `delta.setTransactionRetentionDuration` where the table has one. Statistics stand in it as text and as
 /// columns, by `delta.checkpoint.writeStatsAsJson` and `delta.checkpoint.writeStatsAsStruct`.
 ///
 /// # Errors
 /// The state has no Parquet form, or what was written does not read back as it was.
 pub fn write_checkpoint(snapshot: &Snapshot, now_ms: i64) -> Result<CheckpointFile, DeltaError> {
+    let snapshot = &snapshot.clone().retained(now_ms);
     let name = ObjectName::new(log_path(
         &CheckpointName { version: snapshot.version(), form: CheckpointForm::Classic }.to_string(),
     ));
@@ -96,6 +98,7 @@ pub fn write_v2_checkpoint(snapshot: &Snapshot, now_ms: i64, id: Uuid) -> Result
             "set delta.checkpointPolicy to v2 first, or write a classic one",
         ));
     }
+    let snapshot = &snapshot.clone().retained(now_ms);
     let form = CheckpointForm::Uuid { id, encoding: CheckpointEncoding::Json };
     let name = ObjectName::new(log_path(&CheckpointName { version: snapshot.version(), form }.to_string()));
     let stats = StatsForm::of(snapshot);
