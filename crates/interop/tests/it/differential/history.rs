@@ -1,9 +1,9 @@
 //! One history: a table, its two writers, and the rows that it must have.
 
-use super::step::{Choice, Matched, Step};
+use super::step::{Choice, Compacting, Matched, Step};
 use crate::support::delta::{Rows, create, printed, scan, source};
 use crate::support::{Random, Texts, Worker, names, open, plainly, texts};
-use lakebed_table::{MergeSpec, NotMatched, Report, Scope, Table, VersionSpec};
+use lakebed_table::{CompactRequest, Compaction, MergeSpec, NotMatched, Report, Scope, Table, VersionSpec};
 use lakebed_transaction::Outcome;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -21,6 +21,7 @@ pub(crate) struct Tally {
     pub(crate) theirs: u64,
     pub(crate) versions: u64,
     pub(crate) checkpoints: u64,
+    pub(crate) compactions: u64,
 }
 
 /// A table, and what it must hold.
@@ -34,6 +35,7 @@ pub(crate) struct History<'a> {
     /// The rows of every version.
     states: Vec<Rows>,
     mapped: bool,
+    partitioned: bool,
     /// No older version has all its files.
     floor: u64,
     next_id: i64,
@@ -64,7 +66,8 @@ impl<'a> History<'a> {
         let mapped = properties.contains_key(MAPPING_MODE);
         let table = open(&path).await;
         let (rows, states) = (Rows::new(), vec![Rows::new()]);
-        Self { worker, path, random, seed, table, rows, states, mapped, floor: 0, next_id: 0, tally: Tally::default() }
+        let (floor, next_id, tally) = (0, 0, Tally::default());
+        Self { worker, path, random, seed, table, rows, states, mapped, partitioned, floor, next_id, tally }
     }
 
     /// Goes so many steps, and compares once more from scratch at the end.
@@ -86,12 +89,14 @@ impl<'a> History<'a> {
 
     async fn step(&mut self, number: u64, step: Step) {
         let newest = self.states.len() as u64 - 1;
-        // Only deltalake joins files, and it refuses to restore what is there.
-        let ours = if matches!(step, Step::Optimize) {
-            false
-        } else {
-            matches!(step, Step::Restore(to) if to == newest) || self.random.below(2) == 0
+        // Each joins files in its own way, and deltalake refuses to restore what is there.
+        let ours = match step {
+            Step::Optimize => false,
+            Step::Compact(_) => true,
+            Step::Restore(to) if to == newest => true,
+            _ => self.random.below(2) == 0,
         };
+        self.tally.compactions += u64::from(matches!(step, Step::Compact(_)));
         let who = if ours { "lakebed" } else { "deltalake" };
         let what = format!("seed {}, step {number}, {who}: {step:?}", self.seed);
         let rows = step.apply(&self.rows, &self.states);
@@ -156,7 +161,11 @@ impl<'a> History<'a> {
                 table.vacuum(Some(Duration::ZERO), true, false).await.unwrap();
                 return table.version().get();
             }
-            Step::Optimize => panic!("{what}: only deltalake joins files"),
+            Step::Compact(how) => {
+                let request = how.request(self.partitioned);
+                table.compact(&request, &commit).await
+            }
+            Step::Optimize => panic!("{what}: that is deltalake's way to join files"),
         };
         let version = committed_or_not(&report.unwrap_or_else(|error| panic!("{what}: {error}")), what);
         assert_eq!(table.settle().await, Vec::<String>::new(), "{what}");
@@ -183,6 +192,7 @@ impl<'a> History<'a> {
             Step::Restore(to) => json!({"do": "restore", "to": to}),
             Step::Checkpoint => json!({"do": "checkpoint"}),
             Step::Optimize => json!({"do": "optimize"}),
+            Step::Compact(_) => panic!("{what}: that is our way to join files"),
             Step::Vacuum => json!({"do": "vacuum"}),
         };
         let answer = self.ask(&mut command).await;
@@ -226,6 +236,20 @@ impl<'a> History<'a> {
             let snapshot = self.table.at(VersionSpec::Number(version)).await.unwrap();
             assert_eq!(&scan(&self.table, &snapshot).await, expected, "{what}: our rows");
         }
+    }
+}
+
+impl Compacting {
+    fn request(self, partitioned: bool) -> CompactRequest {
+        let mut request = CompactRequest::default();
+        match self {
+            Self::Minor => request.compaction = Compaction::Minor,
+            Self::Major => {}
+            Self::Into(size) => request.target_size_bytes = Some(size),
+            Self::Sorted(columns) => request.cluster_by = columns.iter().map(|name| (*name).to_owned()).collect(),
+            Self::Of(writer) => request.predicate = partitioned.then(|| format!("w = {writer}")),
+        }
+        request
     }
 }
 

@@ -29,21 +29,22 @@ async fn two_writers_in_turn_leave_the_same_rows() {
     println!("differential: {VARIABLE}={}..{}", seeds.start, seeds.end);
     for seed in seeds.clone() {
         let tally = History::begin(&mut worker, folder.path(), seed).await.run(STEPS).await;
-        let Tally { ours, theirs, versions, checkpoints } = tally;
+        let Tally { ours, theirs, versions, checkpoints, compactions } = tally;
         println!(
-            "differential: seed {seed}: {ours} steps of ours, {theirs} of theirs, {versions} versions, {checkpoints} checkpoints"
+            "differential: seed {seed}: {ours} steps of ours, {theirs} of theirs, {versions} versions, {checkpoints} checkpoints, {compactions} compactions"
         );
         all.ours += ours;
         all.theirs += theirs;
         all.versions += versions;
         all.checkpoints += checkpoints;
+        all.compactions += compactions;
     }
-    let Tally { ours, theirs, versions, checkpoints } = all;
+    let Tally { ours, theirs, versions, checkpoints, compactions } = all;
     let count = seeds.end - seeds.start;
-    assert!(count < ALWAYS || (ours > 0 && theirs > 0 && checkpoints > 0), "{all:?}");
+    assert!(count < ALWAYS || (ours > 0 && theirs > 0 && checkpoints > 0 && compactions > 0), "{all:?}");
     println!(
         "differential: {count} seeds, {ours} steps of ours, {theirs} of deltalake, {versions} versions, \
-         {checkpoints} checkpoints, no difference"
+         {checkpoints} checkpoints, {compactions} compactions of ours, no difference"
     );
 }
 

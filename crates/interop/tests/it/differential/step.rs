@@ -18,7 +18,23 @@ pub(crate) enum Step {
     Restore(u64),
     Checkpoint,
     Optimize,
+    Compact(Compacting),
     Vacuum,
+}
+
+/// How we join files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compacting {
+    /// Rows keep their order, deleted ones stay deleted.
+    Minor,
+    /// Deleted rows go.
+    Major,
+    /// Into so many bytes at most.
+    Into(u64),
+    /// In the order of one column, or of a curve over two.
+    Sorted(&'static [&'static str]),
+    /// One partition's.
+    Of(i32),
 }
 
 /// What a merge does with rows that both sides have.
@@ -79,7 +95,7 @@ impl Choice<'_> {
     /// Chooses a step.
     pub(crate) fn step(&mut self, random: &mut Random) -> Step {
         let count = 1 + random.below(7);
-        match random.below(30) {
+        match random.below(34) {
             0..6 => Step::Append(self.fresh(random, count)),
             6 => Step::Overwrite(self.fresh(random, count)),
             7..10 => self.overwrite_where(random, count),
@@ -101,6 +117,13 @@ impl Choice<'_> {
                 Step::Restore(self.restorable.start + back)
             }
             27..29 => Step::Optimize,
+            29..33 => Step::Compact(match random.below(6) {
+                0 | 1 => Compacting::Minor,
+                2 => Compacting::Major,
+                3 => Compacting::Into(400 + random.below(2_000)),
+                4 => Compacting::Sorted(*random.one(&[&["id"][..], &["s"], &["id", "s"]])),
+                _ => Compacting::Of(writer(random)),
+            }),
             _ => Step::Vacuum,
         }
     }
@@ -164,7 +187,7 @@ impl Step {
                 }
             }
             Self::Restore(version) => left.clone_from(&states[usize::try_from(*version).unwrap()]),
-            Self::Set(..) | Self::Checkpoint | Self::Optimize | Self::Vacuum => {}
+            Self::Set(..) | Self::Checkpoint | Self::Optimize | Self::Compact(_) | Self::Vacuum => {}
         }
         left
     }
