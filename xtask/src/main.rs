@@ -7,6 +7,7 @@
 //! - `python` makes the Python environment of the tests and prints its interpreter;
 //! - `interop spark` lets Spark and the program write the same Delta tables in turn and compares what they read;
 //! - `kills` kills writer processes, ours and the real clients', and audits what they left;
+//! - `packages [--no-verify]` packs every published crate and builds each from its package;
 //! - `stores up|down` starts and stops the servers that the tests of stores and indexes need;
 //! - `test` runs every test, those against the real clients included.
 //!
@@ -16,6 +17,7 @@ mod codegen;
 mod error;
 mod full;
 mod kills;
+mod packages;
 mod protoc;
 mod python;
 mod spark;
@@ -30,7 +32,8 @@ use error::Error;
 use workspace::Workspace;
 
 const USAGE: &str = "usage: cargo xtask build --full | codegen [--check] | full CARGO-COMMAND… | install | \
-                     interop spark [--all | --only TABLE] | kills [--kills N] | python | stores up|down | tidy | test";
+                     interop spark [--all | --only TABLE] | kills [--kills N] | packages [--no-verify] | \
+                     python | stores up|down | tidy | test";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -57,6 +60,7 @@ fn run(args: &[&str]) -> Result<(), Error> {
         ["python"] => python::environment(&workspace).map(|python| println!("{}", python.display())),
         ["interop", "spark", more @ ..] => spark::run(&workspace, more),
         ["kills", more @ ..] => kills::run(&workspace, more),
+        ["packages", more @ ..] => packages::run(&workspace, more),
         ["stores", "up"] => stores::up(&workspace),
         ["stores", "down"] => stores::stop(&workspace),
         ["tidy"] => tidy::run(&workspace),

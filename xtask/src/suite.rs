@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::error::Error;
 use crate::full;
+use crate::packages;
 use crate::python;
 use crate::stores;
 use crate::workspace::{self, Workspace};
@@ -61,7 +62,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Error> {
     let whole = whole(workspace, &tests, &mut skips);
     drop(servers);
     let outside = outside(workspace);
-    let packed = packages(workspace);
+    let packed = packages::quick(workspace);
     print!("{skips}");
     tested.and(whole).and(outside).and(packed)
 }
@@ -164,20 +165,6 @@ fn outside(workspace: &Workspace) -> Result<(), Error> {
         status(test.arg("--manifest-path").arg(manifest))?;
     }
     Ok(())
-}
-
-/// The conflict rules and what they stand on: what another engine may take alone.
-const TAKEN_ALONE: &[&str] = &["lakebed-naming", "lakebed-transaction", "lakebed-conflict"];
-
-/// Packs the crates that may be taken alone, and builds each from the packages, as a stranger would.
-fn packages(workspace: &Workspace) -> Result<(), Error> {
-    let mut package = workspace.cargo();
-    // The tree of a developer holds changes; what is packed is what stands in the files.
-    package.args(["package", "--allow-dirty"]);
-    for name in TAKEN_ALONE {
-        package.args(["-p", name]);
-    }
-    status(&mut package)
 }
 
 /// What was not tested, and how often that was said.

@@ -280,9 +280,12 @@ pub(crate) struct CreateArgs {
     /// Columns, as in `id long not null, day date, tags array<string>`.
     #[arg(long)]
     pub(crate) schema: Option<String>,
-    /// A .parquet, .csv or .jsonl file whose columns to take.
+    /// A .parquet, .csv or .jsonl file whose columns to take. Types of a .csv are guessed from its first ten thousand rows.
     #[arg(long, value_name = "FILE")]
     pub(crate) like: Option<String>,
+    /// Take every column of a .csv as text.
+    #[arg(long, conflicts_with = "schema")]
+    pub(crate) all_text: bool,
     /// A partition column; may be given several times, or several separated by commas.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub(crate) partition_by: Vec<String>,

@@ -35,16 +35,23 @@ impl Exit {
     }
 }
 
+impl Exit {
+    /// The number.
+    pub(crate) const fn status(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Error => 1,
+            Self::Usage => 2,
+            Self::Retryable => 3,
+            Self::Incompatible => 4,
+            Self::Unknown => 5,
+            Self::Exhausted => 6,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Done => 0,
-            Exit::Error => 1,
-            Exit::Usage => 2,
-            Exit::Retryable => 3,
-            Exit::Incompatible => 4,
-            Exit::Unknown => 5,
-            Exit::Exhausted => 6,
-        })
+        Self::from(exit.status())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::CliError;
 use arrow_array::RecordBatch;
-use lakebed_data::{DataError, open_source, source_columns};
+use lakebed_data::{DataError, TextTypes, open_source, source_columns};
 use lakebed_table::{Batches, TableError};
 use lakebed_transaction::Column;
 
@@ -47,7 +47,7 @@ impl Input {
     }
 }
 
-/// The columns of all files together, in the order in which they occur. A file of texts says nothing of types, so its columns have
+/// The columns of all files together, in the order in which they occur. A file of texts says little of types, so its columns have
 /// those of the table where that has them.
 pub(crate) fn columns_of(files: &[String], known: &[Column]) -> Result<Vec<Column>, CliError> {
     let mut columns: Vec<Column> = Vec::new();
@@ -59,7 +59,7 @@ pub(crate) fn columns_of(files: &[String], known: &[Column]) -> Result<Vec<Colum
             ));
         }
         let texts = file.to_ascii_lowercase().ends_with(".csv");
-        for mut column in source_columns(file)? {
+        for mut column in source_columns(file, TextTypes::Guessed)? {
             let same = |other: &&Column| other.name.eq_ignore_ascii_case(&column.name);
             if let Some(known) = known.iter().find(same).filter(|_| texts) {
                 column.column_type = known.column_type.clone();

@@ -27,7 +27,11 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(refused) => return not_understood(&refused),
+    };
+    let json = cli.global.json;
     if cli.global.verbose {
         verbose::tell();
     }
@@ -40,8 +44,17 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) if error.is_broken_pipe() => Exit::Done.into(),
         Err(error) => {
-            output::note(&format!("lakebed: {error}"));
+            output::failure(&error.to_string(), error.exit(), json);
             error.exit().into()
         }
     }
+}
+
+/// A command line that is none, or one that asks for help.
+fn not_understood(refused: &clap::Error) -> ExitCode {
+    if refused.use_stderr() && std::env::args_os().any(|arg| arg == "--json") {
+        output::failure(refused.to_string().trim_end(), Exit::Usage, true);
+        return Exit::Usage.into();
+    }
+    refused.exit()
 }

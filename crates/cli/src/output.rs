@@ -1,8 +1,9 @@
 //! What goes to standard output and standard error.
 
 use crate::error::CliError;
+use crate::exit::Exit;
 use comfy_table::{ContentArrangement, Table, presets};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
 
 /// Writes a text to standard output.
@@ -24,6 +25,15 @@ pub(crate) fn document(value: &Value) -> Result<(), CliError> {
 /// Says something on standard error; whether anybody listens does not matter.
 pub(crate) fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Says on standard error why a command could not be carried out: a line, or with `--json` an object.
+pub(crate) fn failure(problem: &str, exit: Exit, json: bool) {
+    if json {
+        note(&json!({"error": problem, "exit_status": exit.status()}).to_string());
+    } else {
+        note(&format!("lakebed: {problem}"));
+    }
 }
 
 /// A table of texts under heads.

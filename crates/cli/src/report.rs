@@ -112,12 +112,13 @@ fn counted(report: &Report) -> String {
         .map(|(name, number)| format!("{} {number}", name.replace('_', " ")))
         .collect();
     let mut text = if counted.is_empty() { String::new() } else { format!(" ({})", counted.join(", ")) };
-    if let Outcome::Committed { attempts, .. } = &report.outcome
-        && (*attempts > 1 || report.plannings > 1)
-    {
-        text.push_str(&format!("; {}", output::count(u64::from(*attempts), "attempt")));
+    if let Outcome::Committed { attempts, .. } = &report.outcome {
         if report.plannings > 1 {
-            text.push_str(&format!(", planned {} times", report.plannings));
+            let lost = output::count(u64::from(report.plannings - 1), "time");
+            text.push_str(&format!("; it lost {lost} and was planned again"));
+        }
+        if *attempts > 1 {
+            text.push_str(&format!("; others were faster, it landed at attempt {attempts}"));
         }
     }
     text

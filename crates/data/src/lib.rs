@@ -29,8 +29,8 @@ pub use error::{DataError, EvalFailure};
 pub use eval::{evaluate, evaluate_as, evaluate_scalar, filter_mask};
 pub use output::{Output, OutputKind, json_row, write_json_row};
 pub use read::{
-    FileColumn, FileKey, FileNames, FileType, ParquetRows, ReadOptions, Rows, Source, open_source, read_parquet,
-    source_columns,
+    FileColumn, FileKey, FileNames, FileType, ParquetRows, ReadOptions, Rows, Source, TextTypes, open_source,
+    read_parquet, source_columns,
 };
 pub use schema::{align, arrow_schema, arrow_type, columns_of, constant, scalar_at};
 pub use stats::{Collector, StatsColumns, truncate_max, truncate_min};

@@ -12,6 +12,27 @@
 //! | `dynamodb:TABLE` | `dynamodb` | an existing DynamoDB table in pylance's layout or in Spark's, whichever its key is |
 //!
 //! Each says in its documentation what a row looks like and what its server has to promise.
+//!
+#![cfg_attr(feature = "sqlite", doc = "```")]
+#![cfg_attr(not(feature = "sqlite"), doc = "```text")]
+//! use lakebed_storage::{Create, Indexed, MemoryStore, Store};
+//! use std::sync::Arc;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let file = folder.path().join("index.db").display().to_string();
+//! let index = lakebed_index::open(&format!("sqlite:{file}"))?;
+//! // Of two writers that create one log entry, the index decides; the store need not be able to.
+//! let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+//! let store = Indexed::new(store, index);
+//! let entry = "_delta_log/00000000000000000000.json";
+//! assert_eq!(store.create(entry, "ours".into()).await?, Create::Created);
+//! assert_eq!(store.create(entry, "theirs".into()).await?, Create::Exists);
+//! assert_eq!(store.get(entry).await?, Some("ours".into()));
+//! # Ok(())
+//! # }
+//! ```
 
 #[cfg(feature = "dynamodb")]
 mod dynamodb;

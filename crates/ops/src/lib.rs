@@ -3,6 +3,37 @@
 //! A statement is planned on one version ([`SnapshotView`]): it reads what it must, writes new data files, and records what
 //! it read and what it changes in a [`Plan`]. [`delta`] turns a plan into the actions of a Delta commit. Committing is the
 //! facade's business; a plan that is never committed leaves files that no version names.
+//!
+//! ```
+//! use arrow_array::record_batch;
+//! use lakebed_delta::{Load, LoadStep, action::write_actions};
+//! use lakebed_ops::{TableDefinition, Writing, append, delta, delta_definition};
+//! use lakebed_storage::{MemoryStore, Store};
+//! use lakebed_transaction::{Column, ColumnType};
+//! use std::sync::Arc;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let columns = vec![Column::new("id", ColumnType::Integer, false)];
+//! let definition = TableDefinition { columns, ..TableDefinition::default() };
+//! let entry = write_actions(&delta_definition(&definition, "the table's id", 1_700_000_000_000)?)?;
+//! let mut load = Load::new([("_delta_log/00000000000000000000.json", entry.len() as u64)], true, None);
+//! let LoadStep::Needs(needs) = load.step()? else { unreachable!("a commit is needed") };
+//! for name in needs {
+//!     load.feed(name, Some(entry.clone().into()));
+//! }
+//! let LoadStep::Done(version) = load.step()? else { unreachable!("nothing more is needed") };
+//!
+//! let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+//! let batch = record_batch!(("id", Int32, [1, 2, 3]))?;
+//! let plan = append(&store, &*version, Box::new([Ok(batch)].into_iter()), &Writing::default()).await?;
+//! assert_eq!((plan.added.len(), plan.rows_inserted), (1, 3));
+//! assert!(store.head(&plan.added[0].object).await?.is_some(), "the file stands; no version names it yet");
+//! let statement = delta::statement(&version, &plan, 1_700_000_000_001)?;
+//! assert_eq!((statement.operation.as_str(), statement.actions.len()), ("WRITE", 1));
+//! # Ok(())
+//! # }
+//! ```
 
 mod append;
 mod changes;

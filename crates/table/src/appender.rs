@@ -5,7 +5,7 @@ use crate::create::{Place, fresh_id};
 use crate::delta_rows::{counts, discard_lost, transaction, writing};
 use crate::load::delta::{delta_error, load_head};
 use crate::table::{by_store, by_url, sharing};
-use crate::{CommitOptions, OpenOptions, Report, Table, TableError, TableFormat, policy, upkeep};
+use crate::{CommitOptions, OpenOptions, Report, Table, TableError, TableFormat, application, policy, upkeep};
 use bytes::Bytes;
 use lakebed_delta::{DeltaFormat, Head, Pending};
 use lakebed_naming::Version;
@@ -73,7 +73,7 @@ impl Appender {
     /// As [`Table::open`].
     pub async fn open_store(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Self, TableError> {
         let shared = sharing(&by_store(&store), options);
-        let place = Place::new(options.through_index(Arc::clone(&store))?, shared, options);
+        let place = Place::new(options.seen(Arc::clone(&store))?, shared, options);
         if let Some(head) = DeltaHead::open(place, options).await? {
             return Ok(Self { of: Of::Delta(head) });
         }
@@ -154,15 +154,19 @@ impl DeltaHead {
 
     async fn append(&mut self, rows: Batches, commit: &CommitOptions) -> Result<Report, TableError> {
         let (place, core) = (Arc::clone(&self.place), Arc::clone(self.head.core()));
+        if let Some(done) = application::repeated(&core, commit) {
+            return Ok(done);
+        }
         let plan = append(&place.store, &Layout::of(&core)?, rows, &writing(commit)).await?;
-        if plan.is_empty() {
+        if plan.is_empty() && commit.application.is_none() {
             let outcome = Outcome::Nothing { version: core.version };
             let mut report = Report::of(outcome, TransactionId::new(fresh_id().to_string()));
             report.metrics = counts(&plan);
             return Ok(report);
         }
         let now_ms = i64::try_from(place.clock.now_ms()).unwrap_or(i64::MAX);
-        let transaction = transaction(append_statement(&core, &plan, now_ms)?);
+        let mut transaction = transaction(append_statement(&core, &plan, now_ms)?);
+        application::mark(&mut transaction, place.clock.now_ms(), commit);
         let id = transaction.id.clone();
         let judged_by = policy::delta(commit.policy.as_deref(), Some(&core.metadata))?;
         let format = DeltaFormat::judged_by(judged_by).with_looker(&LOOKER);

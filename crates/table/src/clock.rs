@@ -2,12 +2,18 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Milliseconds since 1970 that never run backwards, whatever is done to the machine's clock.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock {
     newest_ms: Arc<AtomicU64>,
+}
+
+/// A moment to measure from.
+#[expect(clippy::disallowed_methods, reason = "the facade is where time enters")]
+pub(crate) fn instant() -> Instant {
+    Instant::now()
 }
 
 impl Clock {

@@ -1,6 +1,7 @@
 //! Running one commit: in turn with the other writers of this process, on what they already know.
 
 use crate::create::Place;
+use crate::metrics::Told;
 use crate::traced::{self, Traced};
 use crate::{CommitOptions, TableError, perform};
 use bytes::Bytes;
@@ -59,24 +60,25 @@ impl Place {
         };
         let until_ms = known.map_or(0, |known_ms| known_ms.saturating_add(trust_ms));
         let held = base.map(|base| self.shared.entries_above(base)).unwrap_or_default();
+        let told = self.metrics.as_ref().map(|metrics| {
+            Told::begin(metrics, self.store.root(), format.policy(&pending), format.describe_ours(&pending))
+        });
         let span = traced::commit(self.store.root(), &format, &pending, base);
         let mut commit = Commit::new(Traced(format), pending, base, Freshness { until_ms, for_ms: trust_ms }, budget)
             .with_landed(held);
         let asked_ms = self.clock.now_ms();
         let answer = perform::run(&mut commit, &*self.store, &self.clock).instrument(span.clone()).await;
         traced::ended(&span, &answer, commit.rebases());
+        if let Some(told) = told {
+            told.ended(&answer, commit.attempts(), commit.rebases());
+        }
         drop(span);
         if let Ok(Outcome::Committed { version, .. }) = &answer {
             if base.is_none() {
                 // What is known here is of a table that stood in this place before.
                 self.shared.forget();
             }
-            for (landed, entry) in commit.followed() {
-                self.shared.remember(*landed, entry.clone());
-            }
-            if let Some(entry) = commit.offered() {
-                self.shared.remember(*version, entry.clone());
-            }
+            self.shared.landed(commit.followed(), commit.offered().map(|entry| (*version, entry)));
             self.shared.saw_newest(*version, asked_ms);
         }
         drop(turn);

@@ -7,7 +7,7 @@ use crate::history::POLICY_KEY;
 use crate::shared::Shared;
 use crate::snapshot::{DeltaVersion, LanceVersion, Snapshot};
 use crate::table::{by_store, by_url, sharing};
-use crate::{CommitOptions, OpenOptions, Report, Table, TableError, TableFormat, policy};
+use crate::{CommitOptions, Metrics, OpenOptions, Report, Table, TableError, TableFormat, policy};
 use lakebed_delta::DeltaFormat;
 use lakebed_lance::transaction::{Head, Transaction, overwrite};
 use lakebed_lance::{Creation, LanceFormat};
@@ -84,7 +84,7 @@ impl Table {
         commit: &CommitOptions,
     ) -> Result<(Option<Self>, Report), TableError> {
         let shared = sharing(&by_store(&store), options);
-        let store = options.through_index(store)?;
+        let store = options.seen(store)?;
         Place::new(store, shared, options).create(definition, commit).await
     }
 }
@@ -101,13 +101,15 @@ pub(crate) struct Place {
     pub(crate) tail: Option<lakebed_delta::LogTail>,
     /// Who reads and writes Lance data files, where somebody does.
     pub(crate) lance_files: Option<Arc<dyn LanceFiles>>,
+    /// Who is told of commits.
+    pub(crate) metrics: Option<Arc<dyn Metrics>>,
 }
 
 impl Place {
     /// The place of a table itself.
     pub(crate) fn new(store: Arc<dyn Store>, shared: Arc<Shared>, options: &OpenOptions) -> Self {
-        let lance_files = options.lance_files.clone();
-        Self { store, shared, clock: Clock::default(), branch: None, tail: None, lance_files }
+        let (lance_files, metrics) = (options.lance_files.clone(), options.metrics.clone());
+        Self { store, shared, clock: Clock::default(), branch: None, tail: None, lance_files, metrics }
     }
 
     async fn create(

@@ -4,7 +4,7 @@ use crate::commit::Givers;
 use crate::create::fresh_id;
 use crate::load::delta::{delta_error, first};
 use crate::snapshot::{DeltaVersion, Snapshot};
-use crate::{CommitOptions, Report, Table, TableError, policy};
+use crate::{CommitOptions, Report, Table, TableError, application, policy};
 use lakebed_commit::CommitError;
 use lakebed_delta::{DeltaFormat, Pending, Transaction, Vouched};
 use lakebed_naming::Version;
@@ -35,6 +35,9 @@ impl Table {
             Snapshot::Delta(held) => held.clone(),
             Snapshot::Lance(_) => return self.append_lance(source, commit).await,
         };
+        if let Some(done) = application::repeated(held.snapshot.core(), commit) {
+            return Ok(done);
+        }
         let layout = Layout::of(held.snapshot.core())?;
         let plan = append(self.store(), &layout, source()?, &writing(commit)).await?;
         self.commit_plan(&held, plan, commit).await
@@ -57,6 +60,9 @@ impl Table {
                 Snapshot::Delta(held) => held.clone(),
                 Snapshot::Lance(_) => return self.overwrite_lance(source, scope, commit).await,
             };
+            if let Some(done) = application::repeated(held.snapshot.core(), commit) {
+                return Ok(done);
+            }
             let scope = match scope {
                 Scope::Whole => OverwriteScope::Whole,
                 Scope::Where(text) => OverwriteScope::Where(bound(text, &held)?, text.clone()),
@@ -100,6 +106,9 @@ impl Table {
                 Snapshot::Delta(held) => held.clone(),
                 Snapshot::Lance(_) => return self.delete_lance(statement, predicate, commit).await,
             };
+            if let Some(done) = application::repeated(held.snapshot.core(), commit) {
+                return Ok(done);
+            }
             let expr = bound(predicate, &held)?;
             let mut plan = delete(self.store(), &*held.snapshot, &expr, predicate, &writing(commit)).await?;
             plan.lost_plannings = plannings - 1;
@@ -128,6 +137,9 @@ impl Table {
                 Snapshot::Delta(held) => held.clone(),
                 Snapshot::Lance(_) => return self.update_lance(assignments, predicate, commit).await,
             };
+            if let Some(done) = application::repeated(held.snapshot.core(), commit) {
+                return Ok(done);
+            }
             let columns = held.snapshot.schema().columns();
             let set = assignments.iter().map(|text| set_column(text, &columns)).collect::<Result<Vec<_>, _>>()?;
             let expr = bound(predicate.unwrap_or("TRUE"), &held)?;
@@ -158,6 +170,9 @@ impl Table {
                 Snapshot::Delta(held) => held.clone(),
                 Snapshot::Lance(_) => return self.merge_lance(source, spec, commit).await,
             };
+            if let Some(done) = application::repeated(held.snapshot.core(), commit) {
+                return Ok(done);
+            }
             let mut plan = merge(self.store(), &*held.snapshot, source()?, spec, &writing(commit)).await?;
             plan.lost_plannings = plannings - 1;
             let report = self.commit_plan(&held, plan, commit).await?;
@@ -232,7 +247,7 @@ impl Table {
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
         let counts = counts(plan);
-        if plan.is_empty() && evolved.is_none() {
+        if plan.is_empty() && evolved.is_none() && commit.application.is_none() {
             let outcome = Outcome::Nothing { version: held.snapshot.version() };
             let mut report = Report::of(outcome, TransactionId::new(fresh_id().to_string()));
             report.metrics = counts;
@@ -284,9 +299,13 @@ impl Table {
     pub(crate) async fn commit_delta(
         &mut self,
         held: &DeltaVersion,
-        transaction: Transaction,
+        mut transaction: Transaction,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
+        if let Some(done) = application::repeated(held.snapshot.core(), commit) {
+            return Ok(done);
+        }
+        application::mark(&mut transaction, self.place.clock.now_ms(), commit);
         let id = transaction.id.clone();
         let judged_by = policy::delta(commit.policy.as_deref(), Some(held.snapshot.metadata()))?;
         let format = DeltaFormat::judged_by(judged_by).with_looker(&LOOKER);

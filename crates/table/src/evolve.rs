@@ -1,7 +1,7 @@
 //! Columns that change: by themselves, or along with rows that have others.
 
 use crate::snapshot::DeltaVersion;
-use crate::{CommitOptions, Report, Table, TableError};
+use crate::{CommitOptions, Report, Table, TableError, application};
 use lakebed_ops::{
     Batches, ColumnChange, Evolved, Layout, OpsError, OverwriteScope, Writing, append, change_columns, merged_schema,
     overwrite, replaced_schema,
@@ -100,6 +100,9 @@ impl Table {
         loop {
             plannings += 1;
             let held = self.delta_for(evolution.statement())?;
+            if let Some(done) = application::repeated(held.snapshot.core(), commit) {
+                return Ok(done);
+            }
             let evolved = evolution.of(&held, columns)?;
             let view = evolved.as_ref().map_or(&*held.snapshot, |evolved| &evolved.snapshot);
             let (mut plan, allowed) = match evolution {

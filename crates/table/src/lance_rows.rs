@@ -7,7 +7,7 @@ use crate::history::POLICY_KEY;
 use crate::lance_look::Looker;
 use crate::load::lance::{format_error, load_version};
 use crate::snapshot::{LanceVersion, Snapshot};
-use crate::{CommitOptions, Report, Table, TableError, migrate, policy};
+use crate::{CommitOptions, Report, Table, TableError, application, migrate, policy};
 use lakebed_lance::proto::file::Field;
 use lakebed_lance::proto::table::transaction::Operation;
 use lakebed_lance::proto::table::{DataFragment, Transaction as Message};
@@ -185,6 +185,7 @@ impl Table {
         givers: Givers,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
+        application::refuse(commit)?;
         migrate::refuse_writing(&**self.store(), held.migrating)?;
         let judged_by = policy::lance(commit.policy.as_deref(), Some(held.snapshot.config()))?;
         if givers == Givers::One {

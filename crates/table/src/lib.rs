@@ -20,6 +20,8 @@
 //! ```
 
 mod appender;
+mod application;
+pub mod builder;
 mod changes;
 mod clock;
 mod commit;
@@ -38,6 +40,7 @@ mod lance_restore;
 mod lance_rows;
 mod lance_statements;
 mod load;
+mod metrics;
 mod migrate;
 mod options;
 mod outcome;
@@ -57,10 +60,13 @@ mod table;
 mod tailed;
 mod time_travel;
 mod traced;
+mod transaction;
 mod upkeep;
 mod verify;
 
 pub use appender::Appender;
+pub use application::ApplicationBatch;
+pub use builder::{Builder, rows};
 pub use changes::{ChangedRows, Changes};
 pub use compact::CompactRequest;
 pub use create::NewTable;
@@ -74,6 +80,7 @@ pub use lakebed_ops::{
     ROW_VERSION, SqlEngine,
 };
 pub use lance_rows::deleted_by;
+pub use metrics::{CommitEnd, CommitMetrics, Metrics, RequestEnd, RequestKind, RequestMetrics};
 pub use options::{CommitOptions, OpenOptions, TableFormat, VersionSpec};
 pub use prepared::{Prepared, PreparedDelta, parse_prepared_delta};
 pub use refs::{Branch, Tag};
@@ -83,5 +90,6 @@ pub use snapshot::{DeltaVersion, LanceVersion, Snapshot};
 pub use statistics::Statistics;
 pub use summary::{FileSummary, FragmentSummary, HistoryEntry, IndexSummary, ProtocolSummary, Summary, Tombstone};
 pub use table::Table;
+pub use transaction::{NewDataFile, Transaction};
 pub use upkeep::{LogCompaction, LogRemoval, Vacuumed};
 pub use verify::{Finding, Verified};

@@ -1,6 +1,7 @@
 //! How to open a table and how to commit to it.
 
-use crate::TableError;
+use crate::metrics::Measured;
+use crate::{ApplicationBatch, Metrics, TableError};
 use lakebed_delta::LogTail;
 use lakebed_ops::{LanceFiles, SqlEngine};
 use lakebed_storage::{CommitIndex, Indexed, Store, StoreOptions, open};
@@ -54,12 +55,15 @@ pub struct OpenOptions {
     /// The external index that decides commits, where the store cannot create atomically or other writers of the table go
     /// through it. Every writer of the table has to use it.
     pub index: Option<Arc<dyn CommitIndex>>,
+    /// Who is told of every request and every commit. Handles of one table may have different ones; each is told what goes
+    /// through its own handle.
+    pub metrics: Option<Arc<dyn Metrics>>,
 }
 
 impl OpenOptions {
-    /// The store at a local path or URL, seen through the index.
+    /// The store at a local path or URL, as [`OpenOptions::seen`].
     pub(crate) fn open_store(&self, url: &str) -> Result<Arc<dyn Store>, TableError> {
-        self.through_index(open(url, &self.raw_store_options())?)
+        self.seen(open(url, &self.raw_store_options())?)
     }
 
     /// How to open the store itself: where an index decides, the store need not create atomically, and is not tried out.
@@ -68,9 +72,17 @@ impl OpenOptions {
         if self.index.is_some() { options.without_probe() } else { options }
     }
 
+    /// A store, measured and seen through the index: what is told are the requests that the store itself gets.
+    pub(crate) fn seen(&self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, TableError> {
+        match &self.metrics {
+            Some(metrics) => self.through_index(Arc::new(Measured::new(store, Arc::clone(metrics)))),
+            None => self.through_index(store),
+        }
+    }
+
     /// A store, seen through the index. The key of a Lance table's branch is that of the table, whichever of the two was
     /// opened.
-    pub(crate) fn through_index(&self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, TableError> {
+    fn through_index(&self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, TableError> {
         let Some(index) = &self.index else { return Ok(store) };
         let indexed = Indexed::new(store, Arc::clone(index));
         let key = indexed.table().to_owned();
@@ -102,6 +114,8 @@ pub struct CommitOptions {
     pub trust: Duration,
     /// Computes SQL of the table beyond our grammar: constraints, defaults, generated columns.
     pub engine: Option<Arc<dyn SqlEngine>>,
+    /// The batch of a streaming writer that this commit is, so that it lands once (Delta).
+    pub application: Option<ApplicationBatch>,
 }
 
 impl Default for CommitOptions {
@@ -114,6 +128,7 @@ impl Default for CommitOptions {
             timeout: Duration::from_secs(300),
             trust: Duration::from_secs(60),
             engine: None,
+            application: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::create::fresh_id;
 use crate::load;
 use crate::snapshot::{DeltaVersion, Snapshot};
-use crate::{CommitOptions, Report, Table, TableError, prepared_checks, prepared_checks::Keys};
+use crate::{CommitOptions, Report, Table, TableError, TableFormat, prepared_checks, prepared_checks::Keys};
 use bytes::Bytes;
 use lakebed_commit::Found;
 use lakebed_conflict::delta::{PartitionColumn, partitions_in, split_read};
@@ -26,6 +26,18 @@ pub enum Prepared {
     DeltaActions(Bytes),
     /// A Delta transaction that is in memory already.
     Delta(Box<PreparedDelta>),
+}
+
+impl Prepared {
+    /// The transaction that came as these bytes, for a table of this format: those of a `.json` or a `.txn` file as `lakebed commit`
+    /// takes them, or of [`Transaction::to_bytes`](crate::Transaction::to_bytes).
+    #[must_use]
+    pub fn from_bytes(format: TableFormat, bytes: impl Into<Bytes>) -> Self {
+        match format {
+            TableFormat::Delta => Self::DeltaActions(bytes.into()),
+            TableFormat::Lance => Self::LanceTransaction(bytes.into()),
+        }
+    }
 }
 
 /// What the first line of prepared Delta actions may hold. Delta readers ignore such a line.

@@ -94,6 +94,14 @@ impl Shared {
         }
     }
 
+    /// Remembers the entries that a commit followed, and its own.
+    pub(crate) fn landed(&self, followed: &[(Version, Bytes)], own: Option<(Version, &Bytes)>) {
+        let followed = followed.iter().map(|(version, entry)| (*version, entry));
+        for (version, entry) in followed.chain(own) {
+            self.remember(version, entry.clone());
+        }
+    }
+
     /// Remembers that a version was the newest when a request sent at `asked_ms` was answered.
     pub(crate) fn saw_newest(&self, version: Version, asked_ms: u64) {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);

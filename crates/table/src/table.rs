@@ -43,7 +43,7 @@ impl Table {
     /// As [`Table::open`].
     pub async fn open_store(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Self, TableError> {
         let shared = sharing(&by_store(&store), options);
-        let store = options.through_index(store)?;
+        let store = options.seen(store)?;
         Self::open_at(Place::new(store, shared, options), options).await
     }
 
@@ -55,6 +55,7 @@ impl Table {
             place.tail = Some(tail.clone());
         }
         place.lance_files = place.lance_files.or_else(|| options.lance_files.clone());
+        place.metrics = place.metrics.or_else(|| options.metrics.clone());
         let asked_ms = place.clock.now_ms();
         let Some(snapshot) = newest(&*place.store, options.format, place.tail.as_ref()).await? else {
             let looked_for =

@@ -4,14 +4,14 @@ use crate::args::{CreateArgs, Global};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::report;
-use lakebed_data::source_columns;
+use lakebed_data::{TextTypes, source_columns};
 use lakebed_sql::parse_columns;
 use lakebed_table::{NewTable, Table};
 
 pub(crate) async fn run(args: CreateArgs, global: &Global) -> Result<Exit, CliError> {
     let columns = match (&args.schema, &args.like) {
         (Some(text), _) => parse_columns(text)?,
-        (None, Some(file)) => source_columns(file)?,
+        (None, Some(file)) => source_columns(file, if args.all_text { TextTypes::Text } else { TextTypes::Guessed })?,
         (None, None) => return Err(CliError::usage("the columns are missing", "give --schema or --like")),
     };
     for name in &args.partition_by {

@@ -93,18 +93,22 @@ async fn open_to_commit(url: &str, global: &Global, options: &CommitOptions) -> 
     Ok(table)
 }
 
-/// The version that is asked for; `None` without a word about it. A time that counts back from now is one at which the newest
-/// version stood already, if nothing came since.
+/// The version that is asked for; `None` without a word about it.
 fn spec(args: &VersionArgs) -> Result<Option<VersionSpec>, CliError> {
     Ok(match (args.version, &args.timestamp) {
         (Some(number), _) => Some(VersionSpec::Number(number)),
-        (None, Some(text)) => {
-            let ms = parse_time(text, clock::now_micros(), &TimeZone::system())?.div_euclid(1_000);
-            let counts_back = text.trim().starts_with('-');
-            Some(if counts_back { VersionSpec::UpToMs(ms) } else { VersionSpec::AtMs(ms) })
-        }
+        (None, Some(text)) => Some(at_time(text)?),
         (None, None) => None,
     })
+}
+
+/// The version that stood at a time. At a time that has passed the newest version stood, if nothing came since; what will stand
+/// at a time to come nobody knows, so that is refused where the table has no version of that time.
+fn at_time(text: &str) -> Result<VersionSpec, CliError> {
+    let now = clock::now_micros();
+    let micros = parse_time(text, now, &TimeZone::system())?;
+    let ms = micros.div_euclid(1_000);
+    Ok(if micros <= now { VersionSpec::UpToMs(ms) } else { VersionSpec::AtMs(ms) })
 }
 
 /// The version that is asked for, loaded.
@@ -125,8 +129,7 @@ fn point(text: &str) -> Result<VersionSpec, CliError> {
     {
         return Ok(VersionSpec::Number(number));
     }
-    let micros = parse_time(text, clock::now_micros(), &TimeZone::system())?;
-    Ok(VersionSpec::AtMs(micros.div_euclid(1_000)))
+    at_time(text)
 }
 
 /// Prints the answer of a committing command, then waits for the work that follows the commit.

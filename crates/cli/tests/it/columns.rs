@@ -292,3 +292,28 @@ fn compact_says_what_it_did_and_what_it_did_not() {
     assert!(said.contains("partition"), "{said}");
     assert_eq!(lakebed.json(&["show", "trips"])["num_rows"], 6);
 }
+
+/// A table made like a file of texts has the types that its values have, unless texts are wanted.
+#[test]
+fn a_table_made_like_a_csv_has_its_types() {
+    let lakebed = Lakebed::new();
+    lakebed
+        .write("t.csv", "id,zip,fare,day,ok,at\n1,01234,2.5,2024-02-29,true,2024-03-01T10:00:00Z\n2,98765,3,,false,\n");
+    let types = |table: &str| -> Vec<String> {
+        let shown = lakebed.json(&["show", table]);
+        let columns = shown["schema"].as_array().unwrap().iter();
+        columns.map(|column| column["type"].as_str().unwrap().to_owned()).collect()
+    };
+    lakebed.ok(&["create", "guessed", "--format", "delta", "--like", "t.csv"]);
+    assert_eq!(types("guessed"), ["long", "string", "double", "date", "boolean", "timestamp"]);
+    lakebed.ok(&["append", "guessed", "t.csv"]);
+    assert_eq!(lakebed.json(&["scan", "guessed", "--where", "fare > 2.7 AND NOT ok"])[0]["zip"], "98765");
+    lakebed.ok(&["create", "texts", "--format", "delta", "--like", "t.csv", "--all-text"]);
+    assert_eq!(types("texts"), ["string"; 6]);
+    lakebed.ok(&["append", "texts", "t.csv"]);
+    lakebed.fails(2, &["create", "none", "--format", "delta", "--schema", "id long", "--all-text"]);
+    // A later row that does not fit is named, and nothing is written.
+    lakebed.write("bad.csv", "id,zip\n7,1\nseven,1\n");
+    let told = lakebed.fails(1, &["append", "guessed", "bad.csv"]);
+    assert!(told.contains("row 2") && told.contains("column id") && told.contains("seven"), "{told}");
+}

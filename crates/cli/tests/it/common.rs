@@ -98,14 +98,18 @@ impl Lakebed {
         self.ok(&args).json()
     }
 
-    /// Runs the program with `--json`, which must fail with this status and print nothing; what it says.
+    /// Runs the program with `--json`, which must fail with this status, print nothing and say why in an object on standard error;
+    /// what it says.
     pub(crate) fn fails(&self, code: i32, args: &[&str]) -> String {
         let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
         let run = self.run(&args);
         assert_eq!(run.code, code, "{args:?}: {run:?}");
         assert_eq!(run.stdout, "", "nothing on standard output: {args:?}");
-        assert!(!run.stderr.is_empty(), "{args:?}");
-        run.stderr
+        let object = |line: &str| serde_json::from_str::<Value>(line).ok();
+        let said = run.stderr.lines().filter_map(object).find(|said| said["error"].is_string());
+        let said = said.unwrap_or_else(|| panic!("no object on standard error: {args:?}: {run:?}"));
+        assert_eq!(said["exit_status"], code, "{args:?}: {said}");
+        said["error"].as_str().unwrap().to_owned()
     }
 }
 

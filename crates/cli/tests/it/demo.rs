@@ -26,6 +26,11 @@ fn everything_that_was_acknowledged_is_there() {
         let explained = |kind: &Value| kind["explained"].as_str().is_some_and(|text| text.contains("cannot follow"));
         assert!(table["conflicts"].as_array().unwrap().iter().all(explained), "{table}");
     }
+    // What is left there can be looked at; of the table that is only a log that is said.
+    assert_eq!((&tables[0]["has_data_files"], &tables[1]["has_data_files"]), (&true.into(), &false.into()));
+    lakebed.ok(&["verify", "demo/trips"]);
+    lakebed.ok(&["history", "demo/trips.lance"]);
+    assert!(lakebed.run(&["verify", "demo/trips.lance"]).stdout.contains("data/"));
     let rows = lakebed.json(&["scan", "demo/trips"]);
     assert_eq!(tables[0]["audit"]["rows_found"], rows.as_array().unwrap().len());
     let refused = lakebed.fails(1, &["demo", "--writers", "1", "--commits", "1", "--dir", "demo"]);

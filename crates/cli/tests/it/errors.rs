@@ -20,6 +20,19 @@ fn errors_name_the_object_and_the_next_step() {
     assert!(told.contains("gopher"), "{told}");
 }
 
+/// In words for people, as an object for programs; usage errors too.
+#[test]
+fn errors_are_objects_where_json_is_asked_for() {
+    let lakebed = trips();
+    let run = lakebed.run(&["show", "nowhere"]);
+    assert!(run.stderr.starts_with("lakebed: ") && run.code == 1, "{run:?}");
+    assert!(lakebed.fails(2, &["append"]).contains("<TABLE>"));
+    assert!(lakebed.fails(2, &["no-such-command"]).contains("no-such-command"));
+    let run = lakebed.run(&["append"]);
+    assert!(run.stderr.starts_with("error: ") && run.code == 2, "{run:?}");
+    assert!(lakebed.ok(&["help"]).stdout.contains("history"));
+}
+
 #[test]
 fn an_existing_table_is_an_incompatible_conflict() {
     let lakebed = trips();

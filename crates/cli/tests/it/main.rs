@@ -7,6 +7,7 @@ mod columns;
 mod common;
 mod demo;
 mod distributed;
+mod docs;
 mod errors;
 mod explain;
 mod health;

@@ -99,3 +99,22 @@ fn a_vacuum_lists_what_would_go_and_then_takes_it() {
     // The version before is out of the retention now, and says so by name.
     lakebed.fails(1, &["restore", "trips", "--version", "1"]);
 }
+
+/// Case 76: what is older than an hour is so in every zone.
+#[test]
+fn case_76_ages_do_not_depend_on_the_zone() {
+    let lakebed = trips();
+    for (name, minutes) in [("young.parquet", 30), ("old.parquet", 90)] {
+        lakebed.write(&format!("trips/{name}"), "rows");
+        let file = std::fs::File::options().write(true).open(lakebed.path("trips").join(name)).unwrap();
+        let now = file.metadata().unwrap().modified().unwrap();
+        file.set_modified(now - std::time::Duration::from_secs(minutes * 60)).unwrap();
+    }
+    let vacuum = ["vacuum", "trips", "--retain", "1h", "--allow-shorter", "--dry-run", "--json"];
+    for zone in ["UTC", "Etc/GMT-2", "Etc/GMT+8", "Asia/Kathmandu", "Europe/Berlin"] {
+        let run = lakebed.run_in(&vacuum, &[("TZ", zone.to_owned())]);
+        assert_eq!(run.code, 0, "{zone}: {run:?}");
+        let found = run.json();
+        assert!(found.to_string().contains("old.parquet") && !found.to_string().contains("young"), "{zone}: {found}");
+    }
+}

@@ -8,7 +8,7 @@ mod positions;
 mod source;
 
 pub use names::{FileColumn, FileKey, FileNames, FileType};
-pub use source::{Source, open_source, source_columns};
+pub use source::{Source, TextTypes, open_source, source_columns};
 
 use crate::DataError;
 use crate::eval::filter_mask;

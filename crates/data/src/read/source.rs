@@ -1,8 +1,10 @@
 //! Local files with rows to write: Parquet, CSV, JSON lines.
 
+mod ahead;
 mod csv;
 mod entries;
 mod growing;
+mod guess;
 mod jsonl;
 mod records;
 mod text;
@@ -11,6 +13,7 @@ use super::guard::guarded;
 use super::metadata::prepared;
 use crate::DataError;
 use crate::schema::{align, columns_of, join};
+use ahead::Ahead;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_schema::{DataType, Fields};
@@ -34,7 +37,8 @@ const BATCH_BYTES: usize = 32 << 20;
 /// The longest row of texts. With a batch before it, it stays within the 31 bits of Arrow's offsets.
 const ROW_BYTES: u64 = 512 << 20;
 
-/// Batches of a local file, aligned to the columns of the table. Reading blocks; call it where that is allowed.
+/// Batches of a local file, aligned to the columns of the table. A thread reads a few of them ahead, once the first was asked for.
+/// Taking one blocks until it was read; call it where that is allowed.
 pub struct Source {
     file: String,
     batches: Box<dyn Iterator<Item = Result<RecordBatch, DataError>> + Send>,
@@ -84,11 +88,15 @@ fn kind(path: &str) -> Result<Kind, DataError> {
 /// The file cannot be opened, is of another kind, or names a column twice, or one that the table does not have.
 pub fn open_source(path: &str, columns: &[Column]) -> Result<Source, DataError> {
     let batches: Box<dyn Iterator<Item = Result<RecordBatch, DataError>> + Send> = match kind(path)? {
-        Kind::Parquet => Box::new(parquet(path, columns)?),
-        Kind::Csv => Box::new(csv::batches(path, open(path)?, columns).map_err(|error| error.in_file(path))?),
+        Kind::Parquet => Box::new(Ahead::new(path, parquet(path, columns)?)),
+        Kind::Csv => {
+            let rows = csv::batches(path, open(path)?, columns).map_err(|error| error.in_file(path))?;
+            Box::new(Ahead::new(path, rows))
+        }
         Kind::JsonLines => {
             let input: Box<dyn BufRead + Send> = Box::new(BufReader::new(open(path)?));
-            Box::new(jsonl::batches(path, input, columns).map_err(|error| error.in_file(path))?)
+            let rows = jsonl::batches(path, input, columns).map_err(|error| error.in_file(path))?;
+            Box::new(Ahead::new(path, rows))
         }
         Kind::Standard => {
             let input: Box<dyn BufRead + Send> = Box::new(BufReader::new(std::io::stdin()));
@@ -152,19 +160,29 @@ fn batch_of(rows: &mut Growing, columns: &[Column]) -> Result<RecordBatch, DataE
     align(&rows.project(&places).map_err(DataError::arrow("rows"))?, &named)
 }
 
-/// The columns of a local file, for a table made like it or widened by it. CSV has only texts; of JSON lines the first
-/// thousand are looked at.
+/// What the columns of a file become that has only texts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TextTypes {
+    /// What the values of the first ten thousand rows all are: truth values, integers, numbers, dates, timestamps, else texts.
+    #[default]
+    Guessed,
+    /// Texts.
+    Text,
+}
+
+/// The columns of a local file, for a table made like it or widened by it. CSV has only texts, and `texts` says what becomes of
+/// them; of JSON lines the first thousand are looked at.
 ///
 /// # Errors
 /// As [`open_source`]; and standard input, which can be read only once.
-pub fn source_columns(path: &str) -> Result<Vec<Column>, DataError> {
+pub fn source_columns(path: &str, texts: TextTypes) -> Result<Vec<Column>, DataError> {
     match kind(path)? {
         Kind::Parquet => {
             let builder = builder(path)?;
             let found = refuse_twins(builder.schema().fields(), "").and_then(|()| columns_of(builder.schema()));
             found.map_err(|error| error.in_file(path))
         }
-        Kind::Csv => csv::columns(path, open(path)?).map_err(|error| error.in_file(path)),
+        Kind::Csv => csv::columns(path, open(path)?, texts).map_err(|error| error.in_file(path)),
         Kind::JsonLines => jsonl::columns(BufReader::new(open(path)?)).map_err(|error| error.in_file(path)),
         Kind::Standard => Err(DataError::UnknownKind { file: path.to_owned() }),
     }

@@ -164,11 +164,17 @@ where
 
 /// A NaN is the greatest number whatever its sign bit says, which Arrow's order looks at.
 fn floats(values: impl Iterator<Item = f64>) -> Option<(Scalar, Scalar)> {
-    let (mut min, mut max) = (None, None);
-    for value in values {
-        let value = if value.is_nan() { f64::NAN } else { value };
-        lower(&mut min, Scalar::Float(value));
-        raise(&mut max, Scalar::Float(value));
+    // The total order agrees with `order`: -0.0 stands below 0.0, and a NaN without a sign above all.
+    let plain = |value: f64| if value.is_nan() { f64::NAN } else { value };
+    let mut extremes: Option<(f64, f64)> = None;
+    for value in values.map(plain) {
+        let (min, max) = extremes.get_or_insert((value, value));
+        if value.total_cmp(min).is_lt() {
+            *min = value;
+        }
+        if value.total_cmp(max).is_gt() {
+            *max = value;
+        }
     }
-    min.zip(max)
+    extremes.map(|(min, max)| (Scalar::Float(min), Scalar::Float(max)))
 }

@@ -1,6 +1,6 @@
 //! Local files with rows to write.
 
-use lakebed_data::{DataError, Output, OutputKind, json_row, open_source, source_columns};
+use lakebed_data::{DataError, Output, OutputKind, TextTypes, json_row, open_source, source_columns};
 use lakebed_transaction::{Column, ColumnType};
 use std::path::PathBuf;
 
@@ -83,10 +83,13 @@ fn what_is_written_is_read_again() {
         output.finish().unwrap();
         assert_eq!(rows(&path).unwrap(), [FULL, BARE], "{name}");
     }
-    let found = source_columns(folder.path().join("b.parquet").to_str().unwrap()).unwrap();
+    let found = source_columns(folder.path().join("b.parquet").to_str().unwrap(), TextTypes::Guessed).unwrap();
     assert_eq!(found, columns());
-    let names: Vec<String> =
-        source_columns(folder.path().join("b.csv").to_str().unwrap()).unwrap().into_iter().map(|c| c.name).collect();
+    let names: Vec<String> = source_columns(folder.path().join("b.csv").to_str().unwrap(), TextTypes::Guessed)
+        .unwrap()
+        .into_iter()
+        .map(|c| c.name)
+        .collect();
     assert_eq!(names, ["id", "day", "price", "at", "s", "f", "raw"]);
 }
 

@@ -2,7 +2,7 @@
 
 use arrow_array::types::TimestampMicrosecondType;
 use arrow_array::{Array, RecordBatch, StringArray, TimestampMicrosecondArray, cast::AsArray};
-use lakebed_data::{DataError, Output, OutputKind, json_row, open_source, source_columns};
+use lakebed_data::{DataError, Output, OutputKind, TextTypes, json_row, open_source, source_columns};
 use lakebed_transaction::{Column, ColumnType};
 use std::sync::Arc;
 
@@ -161,10 +161,15 @@ fn names_that_stand_there_twice_are_refused() {
     writer.close().unwrap();
     let lines = folder.path().join("a.jsonl");
     std::fs::write(&lines, "{\"s\":1}\n{\"S\":2}\n").unwrap();
-    assert!(matches!(source_columns(lines.to_str().unwrap()).unwrap_err(), DataError::InFile { .. }));
+    assert!(matches!(
+        source_columns(lines.to_str().unwrap(), TextTypes::Guessed).unwrap_err(),
+        DataError::InFile { .. }
+    ));
     let path = path.to_str().unwrap();
     assert!(matches!(open_source(path, &columns).unwrap_err().to_string(), told if told.contains("columns s and S")));
-    assert!(matches!(source_columns(path).unwrap_err().to_string(), told if told.contains("columns s and S")));
+    assert!(
+        matches!(source_columns(path, TextTypes::Guessed).unwrap_err().to_string(), told if told.contains("columns s and S"))
+    );
 }
 
 #[test]

@@ -68,7 +68,8 @@ impl Table {
             return Err(TableError::Invalid {
                 problem: "a retention below an hour takes versions from writers and readers that are still at work"
                     .to_owned(),
-                advice: "retain more, or allow a shorter retention where nobody works on the table".to_owned(),
+                advice: "retain more, or allow a shorter retention (`--allow-shorter`) where nobody works on the table"
+                    .to_owned(),
             });
         }
         self.refresh().await?;

@@ -82,11 +82,15 @@ impl Table {
             lance_files: self.place.lance_files.clone(),
             ..OpenOptions::default()
         };
-        let Some(name) = branch_of(Some(branch))? else { return Self::open_store(root, &options).await };
+        let Some(name) = branch_of(Some(branch))? else {
+            let place = Place { metrics: self.place.metrics.clone(), ..Place::new(root, Arc::default(), &options) };
+            return Self::open_at(place, &options).await;
+        };
         if root.head(&name.path()).await?.is_none() {
             return Err(no_branch(&*root, &name));
         }
-        Self::open_at(at_branch(&root, &name)?, &options).await?.on_branch(&name)
+        let place = Place { metrics: self.place.metrics.clone(), ..at_branch(&root, &name)? };
+        Self::open_at(place, &options).await?.on_branch(&name)
     }
 
     /// Makes a branch of a version of this handle's line of versions, and opens it. Its first version keeps the number of that
@@ -104,7 +108,11 @@ impl Table {
         let name = BranchName::new(name).map_err(bad_name)?;
         let Snapshot::Lance(source) = self.at(from).await? else { return Err(self.vanished()) };
         let root = Arc::clone(self.root_store());
-        let place = Place { lance_files: self.place.lance_files.clone(), ..at_branch(&root, &name)? };
+        let place = Place {
+            lance_files: self.place.lance_files.clone(),
+            metrics: self.place.metrics.clone(),
+            ..at_branch(&root, &name)?
+        };
         self.refuse_taken(&name, &*place.store).await?;
         let (parent, identifier) = self.parentage(&source).await?;
         let table = place.clone_here(&source, &name, self.source_of(&source, parent.as_ref()), options).await?;
@@ -189,6 +197,7 @@ impl Table {
         let place = Place {
             shared: Arc::clone(&self.place.shared),
             lance_files: self.place.lance_files.clone(),
+            metrics: self.place.metrics.clone(),
             ..at_branch(&root, &name)?
         };
         Ok(Self { place: Arc::new(place), ..self })
@@ -274,7 +283,8 @@ pub(crate) fn at_branch(root: &Arc<dyn Store>, name: &BranchName) -> Result<Plac
     let spelled = [root.root().to_owned(), plain_root(root.root())];
     let store: Arc<dyn Store> = Arc::new(Below::new(Arc::clone(root), &name.tree())?.reaching(spelled));
     let branch = Some((name.clone(), Arc::clone(root)));
-    Ok(Place { store, shared: Arc::default(), clock: Clock::default(), branch, tail: None, lance_files: None })
+    let (shared, clock) = (Arc::default(), Clock::default());
+    Ok(Place { store, shared, clock, branch, tail: None, lance_files: None, metrics: None })
 }
 
 async fn branches(store: &dyn Store) -> Result<Vec<Branch>, TableError> {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, like the tests")]
 
 mod appender;
+mod builders;
 mod catalog;
 mod checkpoints;
 mod cleanup;
@@ -13,6 +14,8 @@ mod crash_points;
 mod demands;
 mod dml;
 mod dropped;
+mod dropped_polls;
+mod engines;
 mod field_cases;
 mod isolation;
 mod lance_cleanup;
@@ -24,6 +27,7 @@ mod large;
 mod local;
 mod log;
 mod memory;
+mod metrics;
 mod mortal;
 mod own_commits;
 mod partitions;

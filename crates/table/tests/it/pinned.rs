@@ -16,6 +16,12 @@ use std::time::Duration;
 const FILES: i64 = 60;
 const COMMITS: i64 = 200;
 
+/// How long the scan takes; more on demand.
+fn scan_time() -> Duration {
+    let seconds = std::env::var("LAKEBED_PINNED_SECONDS").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(0))
+}
+
 /// A reader that takes a batch now and then while others write, compact and vacuum: it gets the rows of its version, all of them.
 #[tokio::test]
 async fn a_pinned_reader_sees_its_version_whatever_is_written_meanwhile() {
@@ -27,8 +33,15 @@ async fn a_pinned_reader_sees_its_version_whatever_is_written_meanwhile() {
     let pinned = reader.version();
     let mut scanned = reader.scan(reader.snapshot(), &ScanRequest::default()).unwrap();
     let mut seen = Vec::new();
+    let began = tokio::time::Instant::now();
     for commit in 0..COMMITS {
         write(&mut writer, commit).await;
+        if commit == COMMITS / 2 {
+            let removed = writer.vacuum(None, false, false).await.unwrap();
+            assert_eq!(removed.files, Vec::<String>::new(), "everything is younger than the retention");
+        }
+        let share = u32::try_from(commit + 1).unwrap();
+        tokio::time::sleep_until(began + scan_time() * share / u32::try_from(COMMITS).unwrap()).await;
         if commit % 3 == 0
             && let Some(read) = scanned.next().await.unwrap()
         {
@@ -42,6 +55,7 @@ async fn a_pinned_reader_sees_its_version_whatever_is_written_meanwhile() {
     while let Some(read) = scanned.next().await.unwrap() {
         seen.extend_from_slice(read.column_by_name("id").unwrap().as_primitive::<Int64Type>().values());
     }
+    println!("a scan of {:?}, beside {COMMITS} commits, gave {} rows", began.elapsed(), seen.len());
     assert_eq!(seen.len() as i64, FILES * 10, "each row once");
     assert_eq!(seen.into_iter().collect::<BTreeSet<_>>(), (0..FILES * 10).collect());
     // So does a reader that comes later and asks for the version.

@@ -274,3 +274,31 @@ async fn an_append_of_rows_is_one_put_and_one_create() {
     assert_eq!(committed(&report), 2);
     assert_eq!(tally(&counted.take()), vec![(Put, 1), (Create, 1)]);
 }
+
+/// Case 126: a handle looks for newer versions when it is told to, once each time; reads of what it holds never do, however many.
+#[tokio::test]
+async fn case_126_reads_look_for_no_version() {
+    for format in BOTH {
+        let (store, _) = three_rows(format).await;
+        let (counted, store) = counting(&store);
+        let mut table = opened(&store).await;
+        counted.reset();
+        for _ in 0..3 {
+            assert!(!table.refresh().await.unwrap());
+            assert_eq!(counted.take().total(), 1, "{format}: one look for each refresh");
+            for _ in 0..100 {
+                assert_eq!(table.snapshot().summary().unwrap().num_rows, Some(3));
+                let held = table.at(VersionSpec::Number(table.version().get())).await.unwrap();
+                assert_eq!(held.version(), table.version());
+                if format == TableFormat::Delta {
+                    let rows = table.scan(&held, &ScanRequest::default()).unwrap().all().await.unwrap();
+                    assert_eq!(rows.iter().map(|rows| rows.num_rows()).sum::<usize>(), 3);
+                }
+            }
+            let asked = counted.take();
+            let of_log =
+                asked.all().iter().filter(|request| request.operation == List || request.name.starts_with('_'));
+            assert_eq!(of_log.count(), 0, "{format}: {asked:?}");
+        }
+    }
+}

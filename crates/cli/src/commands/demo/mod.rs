@@ -81,7 +81,7 @@ pub(crate) async fn run(args: DemoArgs, global: &Global) -> Result<Exit, CliErro
     if global.json {
         output::document(&show::document(&played, sound, seconds))?;
     } else {
-        let kept = if args.dir.is_some() { format!("; the tables are in {}", dir.display()) } else { String::new() };
+        let kept = if args.dir.is_some() { show::kept(&dir) } else { String::new() };
         let verdict = if sound { "Every audit holds" } else { "AN AUDIT FAILED" };
         output::line(format!("{verdict}. {seconds:.1} s in all, durability {}{kept}.", global.durability.name()))?;
     }

@@ -5,6 +5,7 @@ use crate::commands::history;
 use crate::output;
 use lakebed_table::TableFormat;
 use serde_json::{Value, json};
+use std::path::Path;
 
 #[expect(clippy::cast_precision_loss, reason = "a rate needs no more than 53 bits")]
 fn per_commit(number: u64, commits: u64) -> f64 {
@@ -57,6 +58,15 @@ pub(super) fn text(played: &Played) -> String {
     out
 }
 
+/// Where the tables are, and what the one without data files is good for.
+pub(super) fn kept(dir: &Path) -> String {
+    format!(
+        "; the tables are in {} (trips.lance is a log without data files: history and show work on it, verify and scan say what is \
+         missing)",
+        dir.display()
+    )
+}
+
 fn audit(played: &Played) -> String {
     let findings = &played.findings;
     let log = if findings.sound() {
@@ -101,6 +111,7 @@ pub(super) fn document(played: &[Played], sound: bool, seconds: f64) -> Value {
                 .collect();
             json!({
                 "format": one.format.name(),
+                "has_data_files": one.format == TableFormat::Delta,
                 "table": one.place,
                 "writers": one.writers,
                 "commits": one.raced,

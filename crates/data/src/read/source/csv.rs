@@ -2,8 +2,9 @@
 //! column, a blank line is a row with NULL, and elsewhere it is nothing. Nested values are JSON.
 
 use super::growing::{Growing, Refusal};
+use super::guess::Guess;
 use super::records::Records;
-use super::{BATCH_ROWS, batch_of};
+use super::{BATCH_ROWS, TextTypes, batch_of};
 use crate::DataError;
 use crate::schema::{listed, same_name};
 use arrow_array::RecordBatch;
@@ -13,6 +14,9 @@ use std::io::BufReader;
 
 /// Bytes that are read at once.
 const BUFFER_BYTES: usize = 1 << 18;
+
+/// Rows that are looked at to guess types.
+const GUESSED_ROWS: usize = 10_000;
 
 type FileRecords = Records<BufReader<File>>;
 
@@ -39,10 +43,23 @@ fn header(records: &mut FileRecords) -> Result<Vec<String>, DataError> {
     Ok(names)
 }
 
-/// Every column as text.
-pub(super) fn columns(name: &str, file: File) -> Result<Vec<Column>, DataError> {
-    let names = header(&mut records(name, file))?.into_iter();
-    Ok(names.map(|name| Column::new(name, ColumnType::String, true)).collect())
+/// The columns, with what their first values are.
+pub(super) fn columns(name: &str, file: File, texts: TextTypes) -> Result<Vec<Column>, DataError> {
+    let mut records = records(name, file);
+    let names = header(&mut records)?.into_iter();
+    if texts == TextTypes::Text {
+        return Ok(names.map(|name| Column::new(name, ColumnType::String, true)).collect());
+    }
+    let mut guesses: Vec<Guess> = names.map(Guess::new).collect();
+    let mut rows = 0;
+    while rows < GUESSED_ROWS && records.read()? {
+        rows += 1;
+        for ((bytes, quoted), guess) in records.fields().zip(&mut guesses) {
+            // What is no UTF-8 is refused when the rows are read.
+            guess.see(std::str::from_utf8(bytes).unwrap_or("?"), quoted);
+        }
+    }
+    Ok(guesses.into_iter().map(Guess::column).collect())
 }
 
 pub(super) fn batches(name: &str, file: File, columns: &[Column]) -> Result<Rows, DataError> {
