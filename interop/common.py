@@ -160,6 +160,19 @@ class Race:
         return document, 0 if self.committed == self.arguments.commits else 1
 
 
+def serve(worker, errors):
+    """Reads a JSON document per line until the input ends, and prints for each a line with what `worker.answer` makes of it, or
+    `{"error": TEXT}` where it raises one of `errors`; then the worker's table, `worker.path`, is forgotten."""
+    for line in sys.stdin:
+        try:
+            found = worker.answer(json.loads(line))
+        except errors as error:
+            worker.path = None
+            found = {"error": message(error)}
+        sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+
+
 def run(main):
     """Runs a script: prints what it returns as its one document, or the reason why there is none."""
     try:

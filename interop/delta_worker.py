@@ -17,14 +17,11 @@ output: `{"version": N, …}`, or `{"error": TEXT}` where deltalake refuses, and
 With `"fresh": true` the table is opened anew; otherwise the handle of the last command goes on, brought up to date.
 """
 
-import json
-import sys
-
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import DeltaError
 
-from common import message, sorted_rows
+from common import serve, sorted_rows
 from delta_table import SCHEMA, properties, scan
 from delta_write import create
 
@@ -109,15 +106,7 @@ class Worker:
 
 
 def main():
-    worker = Worker()
-    for line in sys.stdin:
-        try:
-            answer = worker.answer(json.loads(line))
-        except (DeltaError, OSError, ValueError) as error:
-            worker.path = None
-            answer = {"error": message(error)}
-        sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
-        sys.stdout.flush()
+    serve(Worker(), (DeltaError, OSError, ValueError))
 
 
 if __name__ == "__main__":

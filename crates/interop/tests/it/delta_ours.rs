@@ -1,6 +1,7 @@
 //! What this program commits to Delta tables, read by deltalake.
 
-use crate::support::delta::{Rows, create, odd_rows, printed, scan, source};
+use crate::support::delta::{create, printed, scan, source};
+use crate::support::rows::{Rows, odd_rows};
 use crate::support::{Python, Random, Texts, arguments, committed, copy, list, names, open, plainly, texts};
 use lakebed_table::{CompactRequest, Compaction, Report, Scope, Table, VersionSpec};
 use lakebed_transaction::Outcome;

@@ -1,6 +1,7 @@
 //! Rows of one file that several writers change at once, counted by deltalake.
 
-use crate::support::delta::{Rows, create, plain_rows, printed, scan, source};
+use crate::support::delta::{create, plain_rows, printed, scan, source};
+use crate::support::rows::Rows;
 use crate::support::{Python, Texts, committed, open, plainly};
 use lakebed_table::{CommitOptions, CompactRequest, Compaction};
 

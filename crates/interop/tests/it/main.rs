@@ -8,6 +8,7 @@ mod delta_theirs;
 mod differential;
 #[expect(clippy::disallowed_methods, reason = "the driver measures real processes and makes files older than now")]
 mod kills;
+mod lance_matrix;
 mod lance_ours;
 mod lance_refs;
 mod lance_replayed;

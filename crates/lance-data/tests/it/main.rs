@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod changes;
+mod commands;
 mod damage;
+mod differential;
 mod ours;
 #[expect(dead_code, reason = "other tests use all of it")]
 #[path = "../../../interop/tests/it/support/python.rs"]

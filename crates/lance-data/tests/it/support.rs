@@ -1,9 +1,23 @@
 //! Tables, and their rows as JSON.
 
+#[expect(dead_code, reason = "other tests use all of it")]
+#[path = "../../../interop/tests/it/support/random.rs"]
+mod random;
+#[path = "../../../interop/tests/it/support/rows.rs"]
+pub(crate) mod rows;
+#[path = "../../../interop/tests/it/support/seeds.rs"]
+mod seeds;
+#[path = "../../../interop/tests/it/support/worker.rs"]
+mod worker;
+
+pub(crate) use random::Random;
+pub(crate) use seeds::{ALWAYS, SEEDS, VARIABLE, seeds};
+pub(crate) use worker::Worker;
+
 use crate::python::Python;
 use lakebed_lance_data::LanceDataFiles;
 use lakebed_storage::{Durability, StoreOptions};
-use lakebed_table::{Batches, CommitOptions, OpenOptions, Report, ScanRequest, Table, TableError};
+use lakebed_table::{Batches, CommitOptions, OpenOptions, Report, ScanRequest, Snapshot, Table, TableError};
 use lakebed_transaction::Outcome;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -46,8 +60,13 @@ pub(crate) fn committed(report: &Report) -> u64 {
 
 /// The rows that a scan finds, each as its JSON.
 pub(crate) async fn scan(table: &Table, request: &ScanRequest) -> Vec<Value> {
+    scan_of(table, table.snapshot(), request).await
+}
+
+/// The rows that a scan of a version finds, each as its JSON.
+pub(crate) async fn scan_of(table: &Table, snapshot: &Snapshot, request: &ScanRequest) -> Vec<Value> {
     let mut rows = Vec::new();
-    for batch in table.scan(table.snapshot(), request).unwrap().all().await.unwrap() {
+    for batch in table.scan(snapshot, request).unwrap().all().await.unwrap() {
         for row in 0..batch.num_rows() {
             rows.push(serde_json::from_str(&lakebed_data::json_row(&batch, row).unwrap()).unwrap());
         }

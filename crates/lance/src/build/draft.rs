@@ -110,7 +110,7 @@ impl Draft {
     pub(super) fn prepare_new(&mut self, new: &[DataFragment], fresh: bool) -> Result<Vec<DataFragment>, LanceError> {
         let mut new = new.to_vec();
         fragments::check_new(&self.manifest, &new)?;
-        fragments::assign_ids(&self.manifest, &mut new, fresh)?;
+        fragments::assign_ids(&mut self.manifest, &mut new, fresh)?;
         if self.stable_row_ids {
             lineage::complete(&mut self.manifest, &mut new)?;
         }

@@ -28,18 +28,21 @@ fn greatest(ids: impl Iterator<Item = u64>) -> Result<Option<u32>, LanceError> {
     ids.max().map(|id| u32::try_from(id).map_err(|_| used_up())).transpose()
 }
 
-/// Gives ids to new fragments. An id that is not 0 was reserved earlier and stays, unless all ids are to be fresh.
-pub(super) fn assign_ids(manifest: &Manifest, new: &mut [DataFragment], fresh: bool) -> Result<(), LanceError> {
+/// Gives ids to new fragments. An id that is not 0 was reserved earlier and stays, unless all ids are to be fresh. The greatest
+/// id is raised at once: groups of one operation are given theirs one after the other.
+pub(super) fn assign_ids(manifest: &mut Manifest, new: &mut [DataFragment], fresh: bool) -> Result<(), LanceError> {
     let mut next = match max_id(manifest)? {
         Some(max) => u64::from(max) + 1,
         None => 0,
     };
-    for fragment in new {
+    for fragment in &mut *new {
         if fresh || fragment.id == 0 {
             fragment.id = next;
             next = next.checked_add(1).ok_or_else(used_up)?;
         }
     }
+    let given = greatest(new.iter().map(|fragment| fragment.id))?;
+    manifest.max_fragment_id = manifest.max_fragment_id.max(given);
     Ok(())
 }
 

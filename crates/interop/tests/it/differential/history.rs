@@ -1,7 +1,8 @@
 //! One history: a table, its two writers, and the rows that it must have.
 
-use super::step::{Choice, Compacting, Matched, Step};
-use crate::support::delta::{Rows, create, printed, scan, source};
+use super::step::{Choice, Compacting, Step};
+use crate::support::delta::{create, printed, scan, source};
+use crate::support::rows::Rows;
 use crate::support::{Random, Texts, Worker, names, open, plainly, texts};
 use lakebed_table::{CompactRequest, Compaction, MergeSpec, NotMatched, Report, Scope, Table, VersionSpec};
 use lakebed_transaction::Outcome;
@@ -250,24 +251,6 @@ impl Compacting {
             Self::Of(writer) => request.predicate = partitioned.then(|| format!("w = {writer}")),
         }
         request
-    }
-}
-
-impl Matched {
-    const fn ours(self) -> lakebed_table::Matched {
-        match self {
-            Self::Update => lakebed_table::Matched::Update,
-            Self::Delete => lakebed_table::Matched::Delete,
-            Self::Ignore => lakebed_table::Matched::Ignore,
-        }
-    }
-
-    const fn theirs(self) -> &'static str {
-        match self {
-            Self::Update => "update",
-            Self::Delete => "delete",
-            Self::Ignore => "ignore",
-        }
     }
 }
 

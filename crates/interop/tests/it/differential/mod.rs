@@ -5,19 +5,14 @@
 
 mod history;
 mod predicate;
+mod statement;
 mod step;
 
-use crate::support::{Python, Worker};
+use crate::support::{ALWAYS, Python, VARIABLE, Worker, seeds};
 use history::{History, Tally};
-use std::ops::Range;
 
-/// How many seeds there are.
-const SEEDS: u64 = 300;
-/// How many of them run where nobody names any.
-const ALWAYS: u64 = 20;
 /// Steps of each.
 const STEPS: u64 = 14;
-const VARIABLE: &str = "LAKEBED_DIFFERENTIAL_SEEDS";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_writers_in_turn_leave_the_same_rows() {
@@ -46,20 +41,4 @@ async fn two_writers_in_turn_leave_the_same_rows() {
         "differential: {count} seeds, {ours} steps of ours, {theirs} of deltalake, {versions} versions, \
          {checkpoints} checkpoints, {compactions} compactions of ours, no difference"
     );
-}
-
-/// The seeds that are asked for, or the last ones.
-fn seeds(asked: Option<&str>) -> Range<u64> {
-    let Some(text) = asked.map(str::trim).filter(|text| !text.is_empty()) else { return SEEDS - ALWAYS..SEEDS };
-    let number = |text: &str| text.parse::<u64>().unwrap_or_else(|_| panic!("{VARIABLE} is {text:?}, not A..B or A"));
-    match text.split_once("..") {
-        Some((start, end)) => number(start)..number(end),
-        None => number(text)..number(text) + 1,
-    }
-}
-
-#[test]
-fn seeds_are_the_last_ones_or_those_that_were_named() {
-    assert_eq!([seeds(None), seeds(Some(" "))], [280..300, 280..300]);
-    assert_eq!([seeds(Some("0..300")), seeds(Some("17"))], [0..300, 17..18]);
 }

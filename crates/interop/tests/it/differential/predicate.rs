@@ -1,7 +1,7 @@
 //! Conditions on rows, as text and as what they mean.
 
 use crate::support::Random;
-use crate::support::delta::Rows;
+use crate::support::rows::Rows;
 
 /// A condition on `id`, `s` and `w`.
 #[derive(Clone, Debug, PartialEq)]

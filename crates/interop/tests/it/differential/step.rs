@@ -1,8 +1,9 @@
 //! The steps of a history, and what they make of the rows.
 
 use super::predicate::{Predicate, writer};
+use super::statement::{Assignment, Matched};
 use crate::support::Random;
-use crate::support::delta::{Rows, odd_rows};
+use crate::support::rows::{Rows, odd_rows};
 
 /// What a step does.
 #[derive(Clone, Debug)]
@@ -37,44 +38,6 @@ pub(crate) enum Compacting {
     Of(i32),
 }
 
-/// What a merge does with rows that both sides have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Matched {
-    Update,
-    Delete,
-    Ignore,
-}
-
-/// What an update sets.
-#[derive(Clone, Debug)]
-pub(crate) enum Assignment {
-    Text(String),
-    NoText,
-    Writer(i32),
-    NextWriter,
-}
-
-impl Assignment {
-    /// The column and its new value, as both writers are given it.
-    pub(crate) fn sql(&self) -> (&'static str, String) {
-        match self {
-            Self::Text(text) => ("s", format!("'{text}'")),
-            Self::NoText => ("s", "NULL".to_owned()),
-            Self::Writer(w) => ("w", w.to_string()),
-            Self::NextWriter => ("w", "w + 1".to_owned()),
-        }
-    }
-
-    fn apply(&self, (s, w): &mut (Option<String>, Option<i32>)) {
-        match self {
-            Self::Text(text) => *s = Some(text.clone()),
-            Self::NoText => *s = None,
-            Self::Writer(writer) => *w = Some(*writer),
-            Self::NextWriter => *w = w.map(|w| w + 1),
-        }
-    }
-}
-
 /// What the choice of a step may use.
 #[derive(Debug)]
 pub(crate) struct Choice<'a> {
@@ -101,12 +64,7 @@ impl Choice<'_> {
             7..10 => self.overwrite_where(random, count),
             10..14 => Step::Delete(Predicate::random(random, self.rows)),
             14..17 => {
-                let assignment = match random.below(4) {
-                    0 => Assignment::NoText,
-                    1 => Assignment::Writer(writer(random)),
-                    2 => Assignment::NextWriter,
-                    _ => Assignment::Text(format!("u{}", self.number)),
-                };
+                let assignment = Assignment::random(random, self.number);
                 Step::Update(assignment, Predicate::random(random, self.rows))
             }
             17..21 => self.merge(random, count),

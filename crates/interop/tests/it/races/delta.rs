@@ -1,7 +1,8 @@
 //! Four writers of ours and two deltalake processes on one Delta table.
 
 use super::writer::{Attempt, Clients, REFUSALS_MAX, Told, by_version, live_ids, set_texts, summary};
-use crate::support::delta::{Rows, create, plain_rows, printed, scan, source};
+use crate::support::delta::{create, plain_rows, printed, scan, source};
+use crate::support::rows::Rows;
 use crate::support::{Python, Random, Texts, committed, list, names, open, plainly, texts};
 use lakebed_table::{Scope, Table};
 use serde_json::Value;

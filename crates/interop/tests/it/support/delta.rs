@@ -1,17 +1,14 @@
 //! Delta tables with the columns of the scripts: `id`, `s`, and `w`, by which they may be partitioned.
 
-use super::{Random, Texts, alone, committed, list, plainly};
+use super::rows::Rows;
+use super::{Texts, alone, committed, list, plainly};
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use lakebed_table::{Batches, NewTable, ScanRequest, Snapshot, Table, TableError, TableFormat};
 use lakebed_transaction::{Column, ColumnType};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Rows by id.
-pub(crate) type Rows = BTreeMap<i64, (Option<String>, Option<i32>)>;
 
 /// Creates a table, as version 0.
 pub(crate) async fn create(path: &Path, partitioned: bool, properties: Texts) -> Table {
@@ -46,23 +43,6 @@ pub(crate) fn source(rows: &Rows) -> impl FnMut() -> Result<Batches, TableError>
 /// Rows of one writer as the scripts make them.
 pub(crate) fn plain_rows(ids: impl IntoIterator<Item = i64>, writer: i32) -> Rows {
     ids.into_iter().map(|id| (id, (Some(format!("s{id}")), Some(writer)))).collect()
-}
-
-/// Rows with texts of all kinds and some nulls.
-pub(crate) fn odd_rows(ids: impl IntoIterator<Item = i64>, random: &mut Random) -> Rows {
-    ids.into_iter()
-        .map(|id| {
-            let s = match random.below(6) {
-                0 => None,
-                1 => Some(format!("ж{id} \"quoted\" \\ 'x'\n")),
-                2 => Some(String::new()),
-                _ => Some(format!("s{id}")),
-            };
-            let w = i32::try_from(random.below(4)).unwrap();
-            // A null of the partition column has a folder of its own.
-            (id, (s, (w < 3).then_some(w)))
-        })
-        .collect()
 }
 
 /// Reads all rows of a version; an id that is there twice fails the test.

@@ -4,10 +4,13 @@ pub(crate) mod delta;
 pub(crate) mod lance;
 mod python;
 mod random;
+pub(crate) mod rows;
+mod seeds;
 mod worker;
 
 pub(crate) use python::{Python, Running};
 pub(crate) use random::Random;
+pub(crate) use seeds::{ALWAYS, VARIABLE, seeds};
 pub(crate) use worker::Worker;
 
 use lakebed_storage::{Durability, StoreOptions};
