@@ -17,9 +17,10 @@ output; it ends when its input ends.
 import os
 import re
 
+# First, for it says that overlays may be read.
+import lance_table
 import lance
 import pyarrow as pa
-from lance.commit import CommitConflictError
 from lance.file import LanceFileWriter
 from lance.optimize import Compaction
 
@@ -112,7 +113,7 @@ def outcome(error):
         return "incompatible"
     if "Retryable commit conflict" in text or "Too many concurrent writers" in text:
         return "retryable"
-    if isinstance(error, CommitConflictError):
+    if isinstance(error, lance_table.CommitConflictError):
         return "retryable" if error.retryable else "incompatible"
     return "other"
 

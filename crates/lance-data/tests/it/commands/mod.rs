@@ -69,12 +69,13 @@ struct Count {
 /// What became of ours over the winner; `None` where our program has no such command.
 async fn run(root: &Path, case: &Case, policy: &str) -> Option<Ended> {
     let plannings_max = if case.retries { CommitOptions::default().plannings_max } else { 1 };
-    // The handle stood there for long: longer than any cleanup takes versions away.
-    let trust = Duration::ZERO;
+    // The handle stood there for longer than it is trusted; a cleanup that takes versions away sooner is nobody's.
+    let trust = Duration::from_millis(1);
     let commit = CommitOptions { policy: Some(policy.to_owned()), plannings_max, trust, ..CommitOptions::default() };
     let store = place::copy(&root.join("bases").join(&case.base)).await;
     let table = place::handle(&store).await;
     land(root, case, &store).await;
+    tokio::time::sleep(2 * trust).await;
     let answer = ours(root, case, table, &commit).await?;
     Some(Ended { store, answer })
 }

@@ -32,7 +32,7 @@ pub(crate) async fn lay_over(store: &Arc<dyn Store>, folder: &Path) {
     }
 }
 
-/// The files below a folder, by their names in it.
+/// The files below a folder, by their names in it, in reverse: an older manifest stands before a younger one.
 pub(crate) fn files(folder: &Path) -> Vec<(String, std::path::PathBuf)> {
     let (mut open, mut found) = (vec![folder.to_owned()], Vec::new());
     while let Some(at) = open.pop() {
@@ -45,6 +45,7 @@ pub(crate) fn files(folder: &Path) -> Vec<(String, std::path::PathBuf)> {
             }
         }
     }
+    found.sort_by(|one, other| other.cmp(one));
     found
 }
 

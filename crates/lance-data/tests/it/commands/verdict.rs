@@ -60,15 +60,22 @@ pub(crate) async fn judge(root: &Path, case: &Case, ended: &Ended) -> Told {
             }
         }
         Some(_) => format!("{} are neither's", differ.join(" and ")),
-        None => format!("other {}: {}", differ.join(" and "), what_differs(&seen, &rows, &state)),
+        None => format!("other {}", what_differs(&seen, &rows, &state)),
     };
     Told { agrees: false, text: serial }
 }
 
+/// What of rows and state is not as measured, and what of the state it is instead.
 fn what_differs(seen: &Seen, rows: &Value, state: &Value) -> String {
-    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    let mut found: Vec<String> = keys(state).into_iter().filter(|key| seen.state[key] != state[key]).collect();
-    found.extend(keys(rows).into_iter().filter(|key| seen.rows[key] != rows[key]));
+    let mut found = Vec::new();
+    for (key, measured) in state.as_object().unwrap() {
+        if seen.state[key] != *measured {
+            found.push(format!("{key} are {}", seen.state[key]));
+        }
+    }
+    if seen.rows != *rows {
+        found.push("rows".to_owned());
+    }
     found.join(", ")
 }
 
@@ -96,7 +103,7 @@ fn kind(answer: &Answer) -> &'static str {
 
 fn reason(answer: &Answer) -> String {
     match answer {
-        Err(error) => format!(" ({error})"),
+        Err(error) => format!(" ({})", problem(&error.to_string())),
         Ok(report) => match &report.outcome {
             Outcome::Conflict(conflict) => {
                 conflict.why.reason.map_or_else(String::new, |why| format!(" ({})", why.check))
@@ -107,6 +114,12 @@ fn reason(answer: &Answer) -> String {
             | Outcome::Unknown { .. } => String::new(),
         },
     }
+}
+
+/// An error without the place and without the advice.
+fn problem(text: &str) -> &str {
+    let told = text.split_once("nothing was committed: ").map_or(text, |(_, told)| told);
+    told.split([',', ';']).next().unwrap_or(told)
 }
 
 /// Rows and state in the form of the measurements.
@@ -135,6 +148,7 @@ async fn seen(store: &Arc<dyn Store>) -> Seen {
     let mut indices: Vec<Value> = Vec::new();
     for entry in version.indices() {
         let name = |id: &i32| version.fields().iter().find(|field| field.id == *id).map(|field| field.name.clone());
+        let name = |id| name(id).unwrap_or_else(|| "<unknown>".to_owned());
         let fields: Vec<_> = entry.fields.iter().map(name).collect();
         let kind = index::details_type(entry).trim_end_matches("IndexDetails");
         indices.push(json!([entry.name, fields, kind]));
