@@ -106,7 +106,8 @@ pub async fn overwrite(
     Ok(plan)
 }
 
-/// Takes out the files of the partitions that new files belong to.
+/// Takes out the files of the partitions that new files belong to. As with other clients, the partitions are what is read, and no file of
+/// them is.
 fn replace_partitions(view: &dyn SnapshotView, plan: &mut Plan) -> Result<(), OpsError> {
     let key = |partition: &[(Arc<str>, Scalar)]| format!("{partition:?}");
     let written: BTreeMap<String, &[(Arc<str>, Scalar)]> =
@@ -129,7 +130,6 @@ fn replace_partitions(view: &dyn SnapshotView, plan: &mut Plan) -> Result<(), Op
     let files: Vec<_> = view.files()?.into_iter().filter(|file| written.contains_key(&key(&file.partition))).collect();
     for file in files {
         plan.rows_deleted += file.physical_rows.map_or(0, |rows| rows.saturating_sub(file.deleted.len()));
-        plan.read.push(file.id.clone());
         plan.removed.push(file.id);
     }
     plan.taking.scope = any.pop().map(|any| ReadPredicate { partition: vec![any], data: Vec::new() });
