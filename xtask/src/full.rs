@@ -10,10 +10,13 @@ use crate::workspace::Workspace;
 
 /// The package of the program, and its feature.
 const PACKAGE: &str = "lakebed-cli";
-const FEATURE: &str = "lance-data";
+pub(crate) const FEATURE: &str = "lance-data";
 
 /// The crate that no plain build compiles.
 pub(crate) const LEFT_OUT: &str = "lakebed-lance-data";
+
+/// The crate that plays schedules on tables of both formats.
+pub(crate) const TRIALS: &str = "lakebed-trials";
 
 /// Builds the program; further arguments are cargo's.
 pub(crate) fn build(workspace: &Workspace, more: &[&str]) -> Result<(), Error> {
@@ -32,6 +35,12 @@ pub(crate) fn install(workspace: &Workspace, more: &[&str]) -> Result<(), Error>
 /// Runs any command of cargo with the protoc that building those crates wants.
 pub(crate) fn run(workspace: &Workspace, args: &[&str]) -> Result<(), Error> {
     suite::status(cargo(workspace)?.args(args))
+}
+
+/// Runs the program of the trials with these arguments.
+pub(crate) fn trials(workspace: &Workspace, args: &[&str]) -> Result<(), Error> {
+    let program = ["run", "--quiet", "--release", "--package", TRIALS, "--features", FEATURE, "--"];
+    suite::status(cargo(workspace)?.args(program).args(args))
 }
 
 /// Cargo, with a protoc for the build scripts that want one: the one that is named, or this program.

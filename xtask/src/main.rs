@@ -8,6 +8,8 @@
 //! - `interop spark` lets Spark and the program write the same Delta tables in turn and compares what they read;
 //! - `kills` kills writer processes, ours and the real clients', and audits what they left;
 //! - `packages [--no-verify]` packs every published crate and builds each from its package;
+//! - `race` lets processes race on tables of both formats at every level and checks what the level promises; `compare` plays one
+//!   schedule under every policy;
 //! - `stores up|down` starts and stops the servers that the tests of stores and indexes need;
 //! - `test` runs every test, those against the real clients included.
 //!
@@ -31,9 +33,9 @@ use std::process::ExitCode;
 use error::Error;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask build --full | codegen [--check] | full CARGO-COMMAND… | install | \
+const USAGE: &str = "usage: cargo xtask build --full | codegen [--check] | compare [OPTION…] | full CARGO-COMMAND… | install | \
                      interop spark [--all | --only TABLE] | kills [--kills N] | packages [--no-verify] | \
-                     python | stores up|down | tidy | test";
+                     python | race [OPTION…] | stores up|down | tidy | test";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -61,6 +63,7 @@ fn run(args: &[&str]) -> Result<(), Error> {
         ["interop", "spark", more @ ..] => spark::run(&workspace, more),
         ["kills", more @ ..] => kills::run(&workspace, more),
         ["packages", more @ ..] => packages::run(&workspace, more),
+        ["race" | "compare", ..] => full::trials(&workspace, args),
         ["stores", "up"] => stores::up(&workspace),
         ["stores", "down"] => stores::stop(&workspace),
         ["tidy"] => tidy::run(&workspace),

@@ -7,7 +7,7 @@
 //! - [`table`], [`program`]: tables, programs, and what a program does to a table when it runs alone;
 //! - [`effect`], [`rebase`]: what a program finds and writes on the version that it read, and the same put on a newer version;
 //! - [`contender`]: the policies, each fed with the footprints of its format;
-//! - [`pairs`], [`triples`]: the schedules and what is counted;
+//! - [`pairs`], [`triples`]: the schedules and what is counted; [`play`]: any schedule, one at a time;
 //! - [`mutation`]: rules broken on purpose, each of which must be caught;
 //! - [`report`]: the figures in words.
 //!
@@ -18,6 +18,7 @@ pub mod contender;
 pub mod effect;
 pub mod mutation;
 pub mod pairs;
+pub mod play;
 pub mod program;
 pub mod rebase;
 pub mod report;

@@ -62,6 +62,7 @@ const RULES: &[Rule] = &[
     Rule { name: "cli", may: May::Any, pure: false },
     Rule { name: "proof", may: May::Only(&["transaction", "conflict"]), pure: true },
     Rule { name: "sim", may: May::Any, pure: false },
+    Rule { name: "trials", may: May::Any, pure: false },
     Rule { name: "benches", may: May::Any, pure: false },
     Rule { name: "interop", may: May::Any, pure: false },
 ];

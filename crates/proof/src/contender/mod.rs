@@ -1,10 +1,12 @@
 //! The policies, each fed with the footprints of its format.
 
 mod delta;
+mod lance;
 mod maxcompute;
 mod precise;
 
 pub use delta::Delta;
+pub use lance::Lance;
 pub use maxcompute::MaxCompute;
 pub use precise::Precise;
 

@@ -153,7 +153,10 @@ impl Contender for Precise {
             }
             Scope::Nothing if universe.copies(effect.program) => {
                 ours.footprint.removed_units = touched.collect();
-                ours.copied_units = ours.footprint.removed_units.clone();
+                // Where no row of them lives on, files that go are not copied.
+                if lives_on(effect, read) {
+                    ours.copied_units = ours.footprint.removed_units.clone();
+                }
             }
             Scope::Nothing => {
                 ours.footprint.updated_units = touched.collect();
@@ -225,6 +228,12 @@ impl Contender for Precise {
     fn carried<'a>(&self, ours: &'a PreciseOurs) -> &'a [Carried] {
         &ours.carried
     }
+}
+
+/// Whether a file out of which it takes rows has others, too.
+fn lives_on(effect: &Effect, read: &Table) -> bool {
+    let touched = effect.touched_files(read);
+    read.live().any(|(file, _, row)| touched.contains(&file) && !effect.dead.contains(&row.id))
 }
 
 fn rows_at(table: &Table, unit: &UnitId, rows: &RowSet) -> Vec<Carried> {

@@ -1,0 +1,7 @@
+//! Programs on real tables, beside each other, held against what each does by itself.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod programs;
+mod races;
+mod schedules;
