@@ -22,6 +22,12 @@ pub enum OpsError {
     /// The table's manifest holds something that does not fit.
     #[error(transparent)]
     Lance(#[from] LanceError),
+    /// A deletion vector that the table names is gone.
+    #[error("the deletion vector file {object} is not there; read an earlier version, or restore the file")]
+    MissingVector {
+        /// Its object, relative to the table.
+        object: String,
+    },
     /// A batch of rows could not be taken apart.
     #[error("rows of {what} could not be taken apart: {source}; report this as a defect")]
     Rows {

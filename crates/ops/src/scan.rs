@@ -206,9 +206,6 @@ pub(crate) async fn vector_rows(store: &Arc<dyn Store>, vector: &DeletionVector)
     };
     match store.get_range(&object, range).await? {
         Some(bytes) => Ok(decode_framed(vector, &bytes)?),
-        None => Err(OpsError::Invalid {
-            problem: format!("the deletion vector file {object} is not there"),
-            advice: "read an earlier version, or restore the file".to_owned(),
-        }),
+        None => Err(OpsError::MissingVector { object }),
     }
 }

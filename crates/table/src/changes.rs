@@ -104,7 +104,12 @@ impl Changes {
     /// The log outlives the files that a vacuum takes: whoever meets a gap is told from where on all of them are there.
     async fn with_beginning(&self, error: TableError) -> TableError {
         let Line::Delta { store, before: reached, commit: Some(_) } = &self.line else { return error };
-        let TableError::Ops(OpsError::Data(DataError::MissingFile { file, .. })) = &error else { return error };
+        let TableError::Ops(
+            OpsError::Data(DataError::MissingFile { file, .. }) | OpsError::MissingVector { object: file },
+        ) = &error
+        else {
+            return error;
+        };
         let Ok(begin) = first_whole(store, reached, self.to).await else { return error };
         let version = reached.version();
         let advice = if begin == self.to {

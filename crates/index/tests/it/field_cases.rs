@@ -161,3 +161,49 @@ async fn case_64_two_that_finish_one_version_agree_wherever_they_meet() {
     println!("a writer and a reader met in {met} ways");
     assert!(met > 300, "{met}");
 }
+
+/// Field case 6: a writer falls asleep at any request of its commit, a helper finishes what it had begun and commits on top. The
+/// sleeper wakes up and is told where its own stands, and does not commit it again.
+#[tokio::test]
+async fn case_6_a_sleeper_whose_commit_was_finished_by_a_helper_finds_its_own() {
+    for format in BOTH {
+        let mut helped = 0;
+        for place in 0.. {
+            let (store, index) = (plain(), memory_index());
+            create(&store, &index, format).await;
+            let stop = Stop::nowhere();
+            let stopping: Arc<dyn Store> = Arc::new(StoppingStore(Arc::clone(&store), Arc::clone(&stop)));
+            let watched: Arc<dyn CommitIndex> = Arc::new(StoppingIndex(Arc::clone(&index), Arc::clone(&stop)));
+            let mut sleeper = Table::open_store(stopping, &through(&watched)).await.unwrap();
+            stop.arm(place);
+            let mut first = pin!(set(&mut sleeper, "first"));
+            let answered = until_dead(&stop, first.as_mut()).await;
+            let slept = answered.is_none();
+            let mut helper = Table::open_store(Arc::clone(&store), &through(&index)).await.unwrap();
+            let second = set(&mut helper, "second").await;
+            assert!(matches!(second, Outcome::Committed { .. }), "{format} place {place}: {second:?}");
+            let before = keys(&store, &through(&index)).await.0;
+            stop.resume();
+            let outcome = match answered {
+                Some(outcome) => outcome,
+                None => first.await,
+            };
+            let (held, versions) = keys(&store, &through(&index)).await;
+            assert_eq!(versions, held.len(), "{format} place {place}: {held:?}");
+            match outcome {
+                Outcome::Committed { .. } => assert_eq!(held, ["first", "second"], "{format} place {place}"),
+                // Two changes of properties do not follow each other on Delta.
+                Outcome::Conflict(_) => assert_eq!(held, ["second"], "{format} place {place}"),
+                other @ (Outcome::Nothing { .. } | Outcome::Exhausted { .. } | Outcome::Unknown { .. }) => {
+                    panic!("{format} place {place}: {other:?}")
+                }
+            }
+            if !slept {
+                break;
+            }
+            // What was reserved when the sleeper fell asleep is finished by the helper already.
+            helped += usize::from(before.contains(&"first".to_owned()));
+        }
+        assert!(helped > 4, "{format}: {helped}");
+    }
+}

@@ -21,11 +21,13 @@
 //! # }
 //! ```
 
+mod aged;
 mod counting;
 mod delayed;
 mod faulty;
 mod script;
 
+pub use aged::Aged;
 pub use counting::{Counting, Operation, Request, Requests};
 pub use delayed::Delayed;
 pub use faulty::{Fault, Faulty};

@@ -5,81 +5,16 @@ use crate::mortal::Mortal;
 use crate::support::{
     add, columns, committed, isolated, once, opened, prepared_add, read_back, three_rows, try_add, unique_id,
 };
-use async_trait::async_trait;
 use bytes::Bytes;
-use lakebed_storage::{Create, Listed, Store, StoreError};
+use lakebed_storage::testing::Aged;
+use lakebed_storage::{Create, Store};
 use lakebed_table::{CommitOptions, NewTable, Prepared, Snapshot, Table, TableError, TableFormat, VersionSpec};
 use lakebed_transaction::{Outcome, RowSet};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 const DAY: Duration = Duration::from_secs(86_400);
-
-/// A store on which everything looks as old as it is told, and what is named otherwise as young.
-#[derive(Debug)]
-struct Aged {
-    inner: Arc<dyn Store>,
-    age: Duration,
-    young: Mutex<BTreeSet<String>>,
-}
-
-impl Aged {
-    fn by(inner: &Arc<dyn Store>, age: Duration) -> Arc<Self> {
-        Arc::new(Self { inner: Arc::clone(inner), age, young: Mutex::default() })
-    }
-
-    fn keep_young(&self, name: &str) {
-        self.young.lock().unwrap().insert(name.to_owned());
-    }
-
-    fn aged(&self, listed: Listed) -> Listed {
-        if self.young.lock().unwrap().contains(&listed.name) {
-            return listed;
-        }
-        Listed { modified_ms: listed.modified_ms - i64::try_from(self.age.as_millis()).unwrap(), ..listed }
-    }
-}
-
-#[async_trait]
-impl Store for Aged {
-    fn root(&self) -> &str {
-        self.inner.root()
-    }
-
-    async fn get(&self, name: &str) -> Result<Option<Bytes>, StoreError> {
-        self.inner.get(name).await
-    }
-
-    async fn get_range(&self, name: &str, range: Range<u64>) -> Result<Option<Bytes>, StoreError> {
-        self.inner.get_range(name, range).await
-    }
-
-    async fn head(&self, name: &str) -> Result<Option<Listed>, StoreError> {
-        Ok(self.inner.head(name).await?.map(|listed| self.aged(listed)))
-    }
-
-    async fn list(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<Listed>, StoreError> {
-        Ok(self.inner.list(prefix, after, limit).await?.into_iter().map(|listed| self.aged(listed)).collect())
-    }
-
-    async fn put(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
-        self.inner.put(name, bytes).await
-    }
-
-    async fn create(&self, name: &str, bytes: Bytes) -> Result<Create, StoreError> {
-        self.inner.create(name, bytes).await
-    }
-
-    async fn copy(&self, from: &str, to: &str) -> Result<(), StoreError> {
-        self.inner.copy(from, to).await
-    }
-
-    async fn delete(&self, name: &str) -> Result<(), StoreError> {
-        self.inner.delete(name).await
-    }
-}
 
 /// Versions 1 to 8: a table, three rows, an append and a deletion in each of the next, and nothing of it left at last but an
 /// overwrite's rows.

@@ -119,8 +119,12 @@ impl Job {
         };
         match self {
             Self::Create(_) => {}
-            Self::Append(_) | Self::Indexed(_) => drop(committed(&add(&mut table, &[7]).await)),
-            Self::Compact => drop(committed(&table.compact(&CompactRequest::default(), &options).await.unwrap())),
+            Self::Append(_) | Self::Indexed(_) => {
+                committed(&add(&mut table, &[7]).await);
+            }
+            Self::Compact => {
+                committed(&table.compact(&CompactRequest::default(), &options).await.unwrap());
+            }
             Self::CleanLog => assert!(!table.clean_log(false).await.unwrap().objects.is_empty()),
             Self::CompactLog => assert!(table.compact_log().await.unwrap().is_some()),
             Self::Vacuum(Delta) => {
@@ -149,7 +153,9 @@ impl Job {
         committed(&add(&mut table, &[1, 2]).await);
         match self {
             Self::Create(_) | Self::Append(_) | Self::Indexed(_) => {}
-            Self::Compact | Self::CompactLog => drop(committed(&add(&mut table, &[3]).await)),
+            Self::Compact | Self::CompactLog => {
+                committed(&add(&mut table, &[3]).await);
+            }
             Self::CleanLog => {
                 committed(&add(&mut table, &[3]).await);
                 committed(&add(&mut table, &[4]).await);
@@ -204,7 +210,9 @@ impl Job {
                 created(store, &self.definition()).await;
             }
             Self::CleanLog => drop(opened(store).await.clean_log(false).await.unwrap()),
-            Self::Migrate => drop(opened(store).await.migrate_naming().await.unwrap()),
+            Self::Migrate => {
+                opened(store).await.migrate_naming().await.unwrap();
+            }
             Self::Create(_)
             | Self::Append(_)
             | Self::Indexed(_)
