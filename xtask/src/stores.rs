@@ -33,11 +33,20 @@ pub(crate) fn up(workspace: &Workspace) -> Result<(), Error> {
 
 /// Starts what does not run yet; what the tests read, and why some servers cannot be had.
 pub(crate) fn start(workspace: &Workspace) -> Result<(Variables, Vec<String>), Error> {
+    start_those(workspace, &|_| true)
+}
+
+/// The same with one server alone.
+pub(crate) fn start_only(workspace: &Workspace, name: &str) -> Result<(Variables, Vec<String>), Error> {
+    start_those(workspace, &|server| server == name)
+}
+
+fn start_those(workspace: &Workspace, wanted: &dyn Fn(&str) -> bool) -> Result<(Variables, Vec<String>), Error> {
     let home = home(workspace)?;
     // Who was killed left its servers behind.
     stop(workspace)?;
     let (mut variables, mut missing) = (Variables::new(), Vec::new());
-    for server in SERVERS {
+    for server in SERVERS.iter().filter(|server| wanted(server.name)) {
         match server.start(workspace, &home) {
             Ok(given) => variables.extend(given),
             Err(error) => missing.push(format!("{} cannot be had: {error}", server.name)),

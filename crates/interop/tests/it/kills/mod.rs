@@ -29,24 +29,8 @@ fn killed_writers_lose_nothing_and_double_nothing() {
         return;
     }
     let Some(python) = Python::find() else { return };
-    let asked = std::env::var(ASKED).ok().map_or(KILLS, |text| text.parse().expect("LAKEBED_KILLS is a number"));
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let begun = std::time::Instant::now();
-    let (mut left, mut total, mut strays) = (asked, Told::default(), 0);
-    while left > 0 {
-        let kills = left.min(KILLS_OF_A_ROUND_MAX);
-        left -= kills;
-        let folder = tempfile::tempdir().unwrap();
-        let round = Round { python: &python, place: folder.path().to_str().unwrap().to_owned(), kills };
-        let told = runtime.block_on(round.run(&mut Random::new(u64::from(left) + 1)));
-        strays += runtime.block_on(strays::counted_and_removed(folder.path()));
-        total.take_in(&told);
-        println!("round of {kills} kills: {told}");
-    }
-    println!(
-        "{asked} kills in {} s: {total}; nothing lost, nothing doubled, {strays} stray files, all removed by the next cleanup",
-        begun.elapsed().as_secs()
-    );
+    let folder = tempfile::tempdir().unwrap();
+    kill(&python, "local disk", folder.path().to_str().unwrap());
 }
 
 /// The same on a server that speaks S3, at `$LAKEBED_TEST_S3` (`s3://bucket/folder`, keys and endpoint in `AWS_…`).
@@ -57,13 +41,30 @@ fn killed_writers_lose_nothing_on_s3() {
         return;
     };
     let Some(python) = Python::find() else { return };
+    // A place of its own for each run: what an earlier one left is not ours to count.
+    kill(&python, &url, &format!("{}/kills-{}", url.trim_end_matches('/'), std::process::id()));
+}
+
+/// Kills as often as it is asked for, in rounds on fresh tables below `place`, and audits each round.
+fn kill(python: &Python, shown: &str, place: &str) {
     let asked = std::env::var(ASKED).ok().map_or(KILLS, |text| text.parse().expect("LAKEBED_KILLS is a number"));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    // A place of its own for each run: what an earlier one left is not ours to count.
-    let place = format!("{}/kills-{}", url.trim_end_matches('/'), std::process::id());
-    let round = Round { python: &python, place, kills: asked.min(KILLS_OF_A_ROUND_MAX) };
-    let told = runtime.block_on(round.run(&mut Random::new(1)));
-    println!("{} kills on {url}: {told}; nothing lost, nothing doubled", round.kills);
+    let begun = std::time::Instant::now();
+    let (mut left, mut total, mut strays) = (asked, Told::default(), 0);
+    while left > 0 {
+        let kills = left.min(KILLS_OF_A_ROUND_MAX);
+        left -= kills;
+        let round = Round { python, place: format!("{place}/{left}"), kills };
+        let told = runtime.block_on(round.run(&mut Random::new(u64::from(left) + 1)));
+        strays += runtime.block_on(strays::counted_and_removed(&round.place));
+        total.take_in(&told);
+        println!("{shown}: round of {kills} kills: {told}");
+    }
+    println!(
+        "{shown}: {asked} kills in {} s: {total}; nothing lost, nothing doubled, {strays} stray files, all removed by the next \
+         cleanup",
+        begun.elapsed().as_secs()
+    );
 }
 
 /// The two tables of a round.

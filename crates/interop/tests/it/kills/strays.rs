@@ -1,78 +1,77 @@
 //! What the dead left behind, and that a cleanup takes it.
 
-use crate::support::open;
+use crate::support::alone;
+use lakebed_storage::testing::Aged;
+use lakebed_storage::{Store, StoreOptions};
+use lakebed_table::Table;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::Duration;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Counts the files of both tables that no version names, ages everything, cleans both up, and looks again.
-pub(super) async fn counted_and_removed(place: &Path) -> usize {
+/// Names asked for at once.
+const PAGE: usize = 1_000;
+
+/// Counts the files of both tables that no version names, cleans both up with everything aged, and looks again.
+pub(super) async fn counted_and_removed(place: &str) -> usize {
     let mut strays = 0;
     for (_, name) in super::TABLES {
-        let root = place.join(name);
-        let before = strays_of(&root).await;
+        let store = lakebed_storage::open(&format!("{place}/{name}"), &StoreOptions::new()).unwrap();
+        let before = strays_of(&store).await;
         strays += before.len();
-        age(&root, 30 * DAY);
-        let mut table = open(&root).await;
+        let aged: Arc<dyn Store> = Aged::by(&store, 30 * DAY);
+        let mut table = opened(&aged).await;
         let version = table.version();
-        let named = named(&root).await;
+        let named = named(&store).await;
+        let there: BTreeSet<String> = files(&store).await.into_iter().collect();
         let _ = table.vacuum(Some(7 * DAY), true, false).await.unwrap();
-        let after = strays_of(&root).await;
+        let after = strays_of(&store).await;
         assert_eq!(after, Vec::<String>::new(), "of {} stray files of {name} some are left", before.len());
-        let again = open(&root).await;
-        assert_eq!(again.version(), version);
-        for file in &named {
-            // Those of ours on Lance were never written: nobody reads their rows.
-            let was_written = before.contains(file) || name == "delta";
-            assert!(!was_written || root.join(file).is_file(), "{file} is named and gone");
-        }
+        assert_eq!(opened(&store).await.version(), version);
+        // Data files of ours on Lance were never written: nobody reads their rows.
+        let left: BTreeSet<String> = files(&store).await.into_iter().collect();
+        let gone: Vec<&String> = named.intersection(&there).filter(|file| !left.contains(*file)).collect();
+        assert!(gone.is_empty(), "named and gone: {gone:?}");
     }
     strays
 }
 
-/// Files in the data and transaction folders that the newest version does not name, and temporary files anywhere. No version of
-/// these tables drops a file, so that what the newest does not name no version names; transaction files are named by their version.
-async fn strays_of(root: &Path) -> Vec<String> {
-    let named = named(root).await;
-    let mut found: Vec<String> = files(root)
-        .into_iter()
-        .map(|path| path.strip_prefix(root).unwrap().to_str().unwrap().to_owned())
-        .filter(|name| {
-            let file = name.rsplit('/').next().unwrap_or(name);
-            let is_temporary = file.starts_with(".tmp") || file.contains('#');
-            let is_data = name.ends_with(".parquet") && !name.contains('/') || name.starts_with("data/");
-            is_temporary || is_data && !named.contains(name)
-        })
-        .collect();
+async fn opened(store: &Arc<dyn Store>) -> Table {
+    Table::open_store(Arc::clone(store), &alone()).await.unwrap()
+}
+
+/// Files in the data folders that the newest version does not name, and temporary files anywhere. No version of these tables
+/// drops a file, so that what the newest does not name no version names; transaction files are named by their version.
+async fn strays_of(store: &Arc<dyn Store>) -> Vec<String> {
+    let named = named(store).await;
+    let is_data = |name: &str| name.ends_with(".parquet") && !name.contains('/') || name.starts_with("data/");
+    let mut found: Vec<String> = files(store).await;
+    found.retain(|name| {
+        let file = name.rsplit('/').next().unwrap_or(name);
+        file.starts_with(".tmp") || file.contains('#') || is_data(name) && !named.contains(name)
+    });
     found.sort();
     found
 }
 
-async fn named(root: &Path) -> BTreeSet<String> {
-    let table = open(root).await;
+async fn named(store: &Arc<dyn Store>) -> BTreeSet<String> {
+    let table = opened(store).await;
     let snapshot = table.snapshot();
     let fragments = snapshot.fragments().into_iter().flat_map(|one| one.files).map(|path| format!("data/{path}"));
     snapshot.files().into_iter().map(|one| one.path).chain(fragments).collect()
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(files(&path));
-        } else {
-            found.push(path);
+/// Every file, temporary ones that no listing shows included.
+async fn files(store: &Arc<dyn Store>) -> Vec<String> {
+    let mut found: Vec<String> = store.strays().await.unwrap().into_iter().map(|entry| entry.name).collect();
+    let mut after: Option<String> = None;
+    loop {
+        let page = store.list("", after.as_deref(), PAGE).await.unwrap();
+        found.extend(page.iter().map(|entry| entry.name.clone()));
+        if page.len() < PAGE {
+            return found;
         }
-    }
-    found
-}
-
-fn age(root: &Path, by: Duration) {
-    for path in files(root) {
-        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
-        file.set_modified(SystemTime::now() - by).unwrap();
+        after = page.last().map(|last| last.name.clone());
     }
 }
