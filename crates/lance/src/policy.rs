@@ -23,7 +23,7 @@ impl JudgedBy {
         [Self::Operations(&LANCE), Self::Rows(&PRECISE), Self::Rows(&PRECISE_REORDER), Self::Matrix];
 
     /// The policy where nobody names one.
-    pub const DEFAULT: Self = Self::Operations(&LANCE);
+    pub const DEFAULT: Self = Self::Rows(&PRECISE);
 
     /// The policy of this name, or of this name and revision (`precise@1`): of each policy the newest revision is there.
     #[must_use]

@@ -66,7 +66,7 @@ fn of_level(level: Result<IsolationLevel, InvalidLevel>) -> JudgedBy {
     }
 }
 
-/// The policy of a Lance table: the caller's, else the one that its configuration names, else the format's own. A caller may not take a weaker
+/// The policy of a Lance table: the caller's, else the one that its configuration names, else `precise`. A caller may not take a weaker
 /// one than the configuration names.
 pub(crate) fn lance(argument: Option<&str>, config: Option<&BTreeMap<String, String>>) -> Result<ByLance, TableError> {
     let promised =

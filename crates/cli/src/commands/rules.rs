@@ -5,7 +5,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
 use lakebed_conflict::delta::{IsolationLevel, table_of};
-use lakebed_conflict::lance::LANCE;
+use lakebed_conflict::lance::{DEFINITIONS, LANCE};
 use lakebed_conflict::maxcompute::MAXCOMPUTE;
 use lakebed_conflict::precise::{PRECISE, PRECISE_REORDER};
 use lakebed_conflict::{Cell, Policy};
@@ -20,7 +20,7 @@ struct Entry {
     json: fn() -> Value,
 }
 
-fn entries() -> [Entry; 7] {
+fn entries() -> [Entry; 8] {
     const DELTA: fn(IsolationLevel) -> &'static Policy<lakebed_conflict::delta::DeltaFacts, { DeltaKind::COUNT }> =
         table_of;
     [
@@ -65,6 +65,12 @@ fn entries() -> [Entry; 7] {
             summary: "the same, and ours may go before what only inserted",
             markdown: || PRECISE_REORDER.markdown::<PreciseKind>(),
             json: || json_of::<_, PreciseKind, _>(&PRECISE_REORDER),
+        },
+        Entry {
+            name: DEFINITIONS.name,
+            summary: "what the two before ask of Lance tables beside rows: fields, indices, configuration; no policy by itself",
+            markdown: || DEFINITIONS.markdown::<LanceKind>(),
+            json: || json_of::<_, LanceKind, _>(&DEFINITIONS),
         },
     ]
 }

@@ -313,8 +313,28 @@ fn precise_names_the_rows_that_it_wants() {
     assert_eq!(judge("precise-reorder", &["read.json"])["verdict"], "need-facts");
     let later = judge("precise-reorder", &["sure.json", "elsewhere.json", "read.json"]);
     assert_eq!((&later["check"], &later["landed_index"]), (&json!("ordered-before-a-reader"), &json!(2)));
+    let told = lakebed.fails(2, &["explain", "--policy", "precise", "--ours", "ours.parquet"]);
+    assert!(told.contains(".json") && told.contains(".txn"), "{told}");
     let told = lakebed.fails(2, &["explain", "--policy", "precise", "--ours", "ours.txn"]);
-    assert!(told.contains(".json"), "{told}");
+    assert!(told.contains("--base"), "{told}");
+}
+
+/// Lance transactions by what they do to the version that ours read.
+#[test]
+fn precise_explains_lance_transactions() {
+    let Some(folder) = conformance("lance-conflicts") else { return };
+    let lakebed = Lakebed::new();
+    let path = |name: &str| folder.join(name).display().to_string();
+    let judge = |ours: &str, landed: &str| {
+        let (ours, landed) = (path(&format!("ours/{ours}.txn")), path(&format!("landed/{landed}.txn")));
+        let base = path("base.manifest");
+        lakebed.json(&["explain", "--policy", "precise", "--ours", &ours, "--landed", &landed, "--base", &base])
+    };
+    assert_eq!(judge("append", "append")["verdict"], "compatible");
+    assert_eq!(judge("project", "updcfg-schema")["check"], "metadata-would-be-lost");
+    let lost = judge("createindex-mine-s-f0", "project-pn-drop-s");
+    assert_eq!((&lost["verdict"], &lost["check"]), (&json!("retryable"), &json!("field-changed")));
+    assert_eq!(lost["rules"], "precise@1");
 }
 
 /// Of the measured pairs of commands, `precise` accepts none of which no rebase without reading again gives log order, and most of

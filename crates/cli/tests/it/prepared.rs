@@ -39,7 +39,7 @@ fn the_exit_status_is_the_kind_of_conflict() {
     ] {
         let Some((lakebed, file)) = table() else { return };
         lakebed.ok(&["commit", "t.lance", &file("landed", landed)]);
-        let run = lakebed.run(&["commit", "t.lance", &file("ours", ours), "--json"]);
+        let run = lakebed.run(&["commit", "t.lance", &file("ours", ours), "--policy", "lance", "--json"]);
         assert_eq!(run.code, code, "{ours} after {landed}: {run:?}");
         let answer = run.json();
         match verdict {

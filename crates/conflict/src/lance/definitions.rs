@@ -16,7 +16,7 @@ use lakebed_transaction::{LanceKind, Verdict};
 /// the fields that they use. Everything else is judged here alone: by the cells of [`LANCE`](super::LANCE) where these are sound,
 /// and where pylance accepts what it should not, by a refusal.
 #[rustfmt::skip]
-pub(crate) static DEFINITIONS: Policy<LanceFacts, { LanceKind::COUNT }> = Policy {
+pub static DEFINITIONS: Policy<LanceFacts, { LanceKind::COUNT }> = Policy {
     name: "lance-definitions",
     revision: 1,
     marks: marks::of,

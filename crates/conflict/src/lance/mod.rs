@@ -15,7 +15,7 @@ mod keys;
 mod marks;
 mod table;
 
-pub(crate) use definitions::DEFINITIONS;
+pub use definitions::DEFINITIONS;
 pub use facts::{
     BaseFacts, ConfigFacts, FileList, FragmentSet, IndexFacts, IndexRole, LanceFacts, MapEdit, OverlayFacts,
     RewriteFacts, RewriteGroup, SchemaChange, SchemaOrigin, ShardId, UpdateFacts, UpdateMode,

@@ -176,10 +176,12 @@ impl Format for DeltaFormat {
         }
         match self.policy {
             JudgedBy::Files(policy) => Ok(Judged::Verdict(policy.judge(&pending.facts, &landed.facts))),
-            JudgedBy::Rows(table) => Ok(match precise::decide(table, pending, landed, fetched, self.looker)? {
-                Decided::Needs(names) => Judged::Needs(names),
-                Decided::Verdict(judgement, _) => Judged::Verdict(judgement),
-            }),
+            JudgedBy::Rows(_) | JudgedBy::Matrix => {
+                Ok(match precise::decide(self.policy, pending, landed, fetched, self.looker)? {
+                    Decided::Needs(names) => Judged::Needs(names),
+                    Decided::Verdict(judgement, _) => Judged::Verdict(judgement),
+                })
+            }
         }
     }
 
@@ -187,7 +189,9 @@ impl Format for DeltaFormat {
         pending.checked = false;
         let needs = match self.policy {
             JudgedBy::Files(_) => vectors::follow(pending, landed, fetched)?,
-            JudgedBy::Rows(table) => precise::follow(table, pending, landed, fetched, self.looker)?,
+            JudgedBy::Rows(_) | JudgedBy::Matrix => {
+                precise::follow(self.policy, pending, landed, fetched, self.looker)?
+            }
         };
         if !needs.is_empty() {
             return Ok(Rebased::Needs(needs));

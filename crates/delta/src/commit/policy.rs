@@ -1,26 +1,30 @@
 //! Who judges a commit to a Delta table.
 
 use lakebed_conflict::delta::{DeltaFacts, DeltaPolicy, InvalidLevel, IsolationLevel, table_of};
+use lakebed_conflict::maxcompute::MAXCOMPUTE;
 use lakebed_conflict::precise::{PRECISE, PRECISE_REORDER, PreciseTable};
 
-/// A policy for Delta tables: one of Delta's own, which judge files, or one of those that judge rows.
+/// A policy for Delta tables: one of Delta's own, which judge files, one of those that judge rows, or the matrix.
 #[derive(Clone, Copy, Debug)]
 pub enum JudgedBy {
     /// Delta's rules at a level.
     Files(DeltaPolicy),
     /// `precise` or `precise-reorder`.
     Rows(&'static PreciseTable),
+    /// The matrix of MaxCompute, by operation and partition.
+    Matrix,
 }
 
 impl JudgedBy {
     /// Every policy.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Files(DeltaPolicy::TableLevel),
         Self::Files(DeltaPolicy::Serializable),
         Self::Files(DeltaPolicy::WriteSerializable),
         Self::Files(DeltaPolicy::Snapshot),
         Self::Rows(&PRECISE),
         Self::Rows(&PRECISE_REORDER),
+        Self::Matrix,
     ];
 
     /// The policy of this name, or of this name and revision (`precise@1`): of each policy the newest revision is there.
@@ -35,6 +39,7 @@ impl JudgedBy {
         match self {
             Self::Files(policy) => policy.name(),
             Self::Rows(table) => table.name,
+            Self::Matrix => MAXCOMPUTE.name,
         }
     }
 
@@ -46,6 +51,7 @@ impl JudgedBy {
             Self::Files(DeltaPolicy::WriteSerializable) => Some(table_of(IsolationLevel::WriteSerializable).label()),
             Self::Files(DeltaPolicy::Snapshot) => Some(table_of(IsolationLevel::SnapshotIsolation).label()),
             Self::Rows(table) => Some(table.label()),
+            Self::Matrix => Some(MAXCOMPUTE.label()),
         }
     }
 
@@ -64,6 +70,7 @@ impl JudgedBy {
             Self::Files(DeltaPolicy::Snapshot) => 1,
             Self::Rows(table) if std::ptr::eq(table, &PRECISE_REORDER) => 2,
             Self::Rows(_) => 3,
+            Self::Matrix => 0,
         }
     }
 
@@ -73,6 +80,7 @@ impl JudgedBy {
             Self::Files(policy) => policy,
             Self::Rows(table) if std::ptr::eq(table, &PRECISE_REORDER) => DeltaPolicy::WriteSerializable,
             Self::Rows(_) => DeltaPolicy::Serializable,
+            Self::Matrix => DeltaPolicy::Snapshot,
         }
     }
 
@@ -95,6 +103,7 @@ impl JudgedBy {
         match self {
             Self::Files(policy) => policy.label(ours),
             Self::Rows(table) => table.label(),
+            Self::Matrix => MAXCOMPUTE.label(),
         }
     }
 }

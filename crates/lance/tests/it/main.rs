@@ -17,3 +17,4 @@ mod replay;
 mod row_ids;
 mod schema;
 mod shared;
+mod unsound;

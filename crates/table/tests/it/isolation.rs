@@ -347,7 +347,7 @@ async fn a_compaction_and_a_change_of_its_fragments_never_both_land() {
         let report = second.commit_prepared(two, &once()).await.unwrap();
         let Outcome::Conflict(conflict) = &report.outcome else { panic!("{:?}", report.outcome) };
         assert_eq!((conflict.with.get(), conflict.why.verdict), (landed, Verdict::Retryable));
-        assert_eq!(conflict.policy, "lance@14");
+        assert_eq!(conflict.policy, "precise@1");
         if compacts_first {
             let report = crate::support::try_remove(&mut third, 2, &once()).await.unwrap();
             let Outcome::Conflict(conflict) = &report.outcome else { panic!("{:?}", report.outcome) };

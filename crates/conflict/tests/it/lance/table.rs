@@ -1,7 +1,7 @@
 //! The table as a whole.
 
 use lakebed_conflict::Cell;
-use lakebed_conflict::lance::{LANCE, LanceFacts, judge};
+use lakebed_conflict::lance::{DEFINITIONS, LANCE, LanceFacts, judge};
 use lakebed_transaction::{Kind, LanceKind, Verdict};
 use std::collections::BTreeSet;
 
@@ -90,6 +90,8 @@ fn names_mean_one_thing() {
 #[test]
 fn prints_as_markdown() {
     expect_test::expect_file!["../../../../../docs/rules/lance.md"].assert_eq(&LANCE.markdown::<LanceKind>());
+    expect_test::expect_file!["../../../../../docs/rules/lance-definitions.md"]
+        .assert_eq(&DEFINITIONS.markdown::<LanceKind>());
     let text = LANCE.markdown::<LanceKind>();
     assert!(text.starts_with("# Policy `lance@14`\n"), "{text}");
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| **")).collect();

@@ -8,10 +8,11 @@ use crate::commit::format::Landed;
 use crate::commit::images::has_vectors;
 use crate::commit::moves::Moves;
 use crate::commit::pending::Pending;
+use crate::commit::policy::JudgedBy;
 use crate::commit::vectors::Obstacle;
 use crate::path;
 use lakebed_commit::{Fetched, ObjectName};
-use lakebed_conflict::precise::{PreciseFacts, PreciseTable};
+use lakebed_conflict::precise::PreciseFacts;
 use lakebed_conflict::predicate::{Selects, selects_in_unit};
 use lakebed_transaction::{Judgement, PreciseKind, ReadPredicate, Reason, RowsSeen, UnitId, Verdict};
 use std::collections::BTreeSet;
@@ -32,13 +33,13 @@ const SCOPE_OPEN: Reason = Reason {
 
 /// Follows a landed commit that was accepted; the objects that must be read first, if any.
 pub(in crate::commit) fn follow(
-    table: &PreciseTable,
+    judged_by: JudgedBy,
     pending: &mut Pending,
     landed: &Landed,
     fetched: &Fetched,
     looker: Option<&dyn LookAtRows>,
 ) -> Result<Vec<ObjectName>, DeltaError> {
-    let (judgement, images) = match decide(table, pending, landed, fetched, looker)? {
+    let (judgement, images) = match decide(judged_by, pending, landed, fetched, looker)? {
         Decided::Needs(names) => return Ok(names),
         Decided::Verdict(judgement, images) => (judgement, images),
     };

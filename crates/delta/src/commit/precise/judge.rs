@@ -1,15 +1,16 @@
 //! Asking the rules, with the facts that they need.
 
 use super::look::{Look, LookAtRows, look};
-use super::{adds, at_hand, removes};
+use super::{adds, at_hand, matrix, removes};
 use crate::DeltaError;
 use crate::action::DeletionVector;
 use crate::commit::format::Landed;
 use crate::commit::moves::Moves;
 use crate::commit::pending::Pending;
+use crate::commit::policy::JudgedBy;
 use crate::commit::vectors::rows_of;
 use lakebed_commit::{Fetched, ObjectName};
-use lakebed_conflict::precise::{DeltaSide, PreciseFacts, PreciseTable, judge_delta, wanted};
+use lakebed_conflict::precise::{DeltaSide, PreciseFacts, judge_delta, wanted};
 use lakebed_transaction::{Judgement, RowsSeen, Verdict};
 use std::collections::BTreeMap;
 
@@ -24,7 +25,7 @@ pub(in crate::commit) enum Decided {
 
 /// Judges ours against one landed commit.
 pub(in crate::commit) fn decide(
-    table: &PreciseTable,
+    judged_by: JudgedBy,
     pending: &Pending,
     landed: &Landed,
     fetched: &Fetched,
@@ -36,6 +37,16 @@ pub(in crate::commit) fn decide(
         return Ok(Decided::Needs(needs));
     }
     let mut images = landed.images(pending.rows.table.as_deref(), &|vector| at_hand(vector, fetched));
+    let table = match judged_by {
+        JudgedBy::Rows(table) => table,
+        JudgedBy::Files(policy) => {
+            return Ok(Decided::Verdict(policy.judge(&pending.facts, landed.facts()), Box::new(images)));
+        }
+        JudgedBy::Matrix => {
+            let judgement = matrix::judge(pending, ours, landed, &images);
+            return Ok(Decided::Verdict(judgement, Box::new(images)));
+        }
+    };
     let judged = |images: &PreciseFacts| {
         let ours = DeltaSide { definitions: &pending.facts, rows: ours };
         judge_delta(table, ours, DeltaSide { definitions: landed.facts(), rows: images })

@@ -6,6 +6,7 @@
 mod follow;
 mod judge;
 mod look;
+mod matrix;
 mod places;
 mod recount;
 mod settle;

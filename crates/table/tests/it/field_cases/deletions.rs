@@ -111,7 +111,7 @@ async fn case_28_lance_deletions_are_compared_as_rows() {
             let mut other = opened(&store).await;
             let rows = |range: &std::ops::Range<u64>| BTreeMap::from([(0, range.clone().collect::<RowSet>())]);
             committed(&one.delete_rows(rows(&first), "first", &once()).await.unwrap());
-            let report = other.delete_rows(rows(&second), "second", &once()).await.unwrap();
+            let report = other.delete_rows(rows(&second), "second", &under("lance")).await.unwrap();
             let common: Vec<u64> = second.clone().filter(|row| first.contains(row)).collect();
             if common.is_empty() {
                 committed(&report);

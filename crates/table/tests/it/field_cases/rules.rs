@@ -261,7 +261,8 @@ async fn case_140_out_of_retries_is_not_incompatible() {
     let replaced = committed(
         &rival.commit_prepared(Prepared::LanceTransaction(message.encode_to_vec().into()), &once()).await.unwrap(),
     );
-    let report = try_add(&mut table, &[4], &CommitOptions::default()).await.unwrap();
+    let options = CommitOptions { policy: Some("lance".to_owned()), ..CommitOptions::default() };
+    let report = try_add(&mut table, &[4], &options).await.unwrap();
     let conflict = refused(&report);
     assert_eq!((conflict.with, conflict.why.verdict), (Version::new(replaced), Verdict::Incompatible));
     assert_eq!(read_log(&store, Lance).await.versions_of(report.transaction_id.as_str()), Vec::<u64>::new());
