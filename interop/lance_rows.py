@@ -1,8 +1,10 @@
 """Makes, changes and reads Lance tables with columns of many types with pylance.
 
 `make TABLE` writes a table of two fragments with deleted rows and, behind them, a column that was added later; `rows TABLE`
-only reads; `delete`, `update`, `upsert` and `compact` change a table first; `ids` prints `{"ids"}`, pairs of `id` and
-the row's own id, sorted. Each other prints `{"version", "rows", "fragments",
+only reads; `delete`, `update`, `upsert`, `append`, `compact`, `index` and `optimize` change a table first; `ids` prints `{"ids"}`, pairs of `id` and
+the row's own id, sorted; `odd` makes a table of seldom types, `keyed` one with a primary key and `insert-key`
+merges a row into it by a handle on an older version; `query` prints `{"indexed", "scanned", "plan"}`: the ids of the rows that meet a predicate, found by
+indices and by looking at every row, and the plan of the first. Each other prints `{"version", "rows", "fragments",
 "columns"}`: every row as the JSON object that `lakebed scan --json` prints, sorted by `id`; of each fragment its id, rows and
 deleted rows; the types of the columns as Arrow spells them. Tables are validated before they are read.
 """
@@ -12,12 +14,15 @@ import datetime
 import decimal
 
 import lance
+import numpy
 import pyarrow as pa
 
 from common import parser, run
 
 EPOCH = datetime.datetime(2024, 1, 2, 3, 4, 5, 678901)
 SAFE_INTEGER = 1 << 53
+CHANGES = ["delete", "update", "upsert", "compact", "index", "optimize", "append"]
+COMMANDS = ["make", "odd", "keyed", "insert-key", "rows", "ids", "query", *CHANGES]
 
 
 def columns(version):
@@ -97,9 +102,68 @@ def make(given):
     dataset.add_columns({"added": "id * 2"})
 
 
+def odd(given):
+    """A table of types that are seldom met, in as many fragments as asked for."""
+    small = pa.struct([("d", pa.dictionary(pa.int8(), pa.string())), ("n", pa.struct([("deep", pa.list_(pa.int8()))]))])
+    kinds = {
+        "dictionary": (pa.dictionary(pa.int32(), pa.string()), lambda n: f"word {n % 3}"),
+        "fixed": (pa.binary(4), lambda n: bytes([n % 256] * 4)),
+        "half": (pa.float16(), lambda n: n / 2),
+        "u8": (pa.uint8(), lambda n: n % 256),
+        "u64": (pa.uint64(), lambda n: n),
+        "seconds": (pa.timestamp("s"), lambda n: datetime.datetime(2024, 1, 1, 0, 0, n % 60)),
+        "zone": (pa.timestamp("ns", "Europe/Berlin"), lambda n: EPOCH.replace(tzinfo=datetime.timezone.utc)),
+        "time": (pa.time64("us"), lambda n: datetime.time(1, 2, n % 60)),
+        "span": (pa.duration("us"), lambda n: datetime.timedelta(microseconds=n)),
+        "wide": (pa.decimal256(50, 3), lambda n: decimal.Decimal(n) / 8),
+        "text": (pa.large_string(), lambda n: "x" * (20000 if n % 7 == 0 else n % 5)),
+        "large": (pa.large_binary(), lambda n: bytes(n % 9)),
+        "lists": (pa.list_(pa.list_(pa.string())), lambda n: [[f"{n}", None], [], None][: n % 4]),
+        "long": (pa.large_list(pa.int64()), lambda n: list(range(n % 4))),
+        "cube": (pa.list_(pa.list_(pa.float32(), 2), 2), lambda n: [[n, 1.0], [0.5, n]]),
+        "struct": (small, lambda n: {"d": f"w{n % 2}", "n": {"deep": [n % 100, None]} if n % 3 else None}),
+    }
+
+    def rows(numbers):
+        arrays = {"id": pa.array(numbers, pa.int64()), "s": pa.array([f"s{n}" for n in numbers], pa.string())}
+        for name, (kind, value) in kinds.items():
+            values = [None if n % 5 == 4 and name != "struct" else value(n) for n in numbers]
+            if pa.types.is_float16(kind):
+                values = [None if one is None else numpy.float16(one) for one in values]
+            if pa.types.is_dictionary(kind):
+                arrays[name] = pa.array(values, kind.value_type).dictionary_encode().cast(kind)
+            else:
+                arrays[name] = pa.array(values, kind)
+        return pa.table(arrays)
+
+    each = given.rows // given.fragments
+    for number in range(given.fragments):
+        lance.write_dataset(
+            rows(list(range(number * each, (number + 1) * each))),
+            given.table,
+            mode="append" if number else "create",
+            enable_stable_row_ids=given.stable,
+            enable_v2_manifest_paths=not given.old_names,
+        )
+
+
+def keyed(given):
+    """A table with a primary key."""
+    key = pa.field("id", pa.int64(), nullable=False, metadata={"lance-schema:unenforced-primary-key": "true"})
+    rows = pa.table([list(range(5)), [f"s{n}" for n in range(5)]], schema=pa.schema([key, pa.field("s", pa.string())]))
+    lance.write_dataset(rows, given.table, mode="create")
+
+
+def insert_key(given):
+    """A merge of one key by a handle on an older version."""
+    dataset = lance.dataset(given.table, version=given.held)
+    rows = pa.table([[given.key], ["theirs"]], schema=dataset.schema)
+    dataset.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
+
+
 def change(given):
-    """One change by pylance."""
-    dataset = lance.dataset(given.table)
+    """One change by pylance, by a handle on the newest version or on an older one."""
+    dataset = lance.dataset(given.table, version=given.held)
     match given.command:
         case "delete":
             dataset.delete(given.where)
@@ -110,22 +174,53 @@ def change(given):
             dataset.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
         case "compact":
             dataset.optimize.compact_files()
+        case "index":
+            dataset.create_scalar_index(given.column, given.kind)
+        case "optimize":
+            dataset.optimize.optimize_indices()
+        case "append":
+            last = max(row["id"] for row in dataset.to_table(columns=["id"]).to_pylist())
+            rows = batch(list(range(last + 1, last + 1 + given.rows)), given.version)
+            lance.write_dataset(rows.append_column("added", pa.nulls(given.rows, pa.int64())), given.table, mode="append")
+
+
+def query(given):
+    """The ids of rows, found by indices and without."""
+    dataset = lance.dataset(given.table)
+    ask = {"columns": ["id"], "filter": given.where}
+    found = [dataset.to_table(use_scalar_index=use, **ask).column("id").to_pylist() for use in (True, False)]
+    plan = dataset.scanner(**ask).explain_plan(True)
+    return {"indexed": sorted(found[0]), "scanned": sorted(found[1]), "plan": plan}
 
 
 def main():
     arguments = parser(__doc__)
-    arguments.add_argument("command", choices=["make", "rows", "delete", "update", "upsert", "compact", "ids"])
+    arguments.add_argument("command", choices=COMMANDS)
     arguments.add_argument("table")
     arguments.add_argument("--version", default="2.2", help="format version of the data files")
     arguments.add_argument("--rows", type=int, default=20)
     arguments.add_argument("--stable", action="store_true", help="rows keep their ids")
     arguments.add_argument("--where", help="the rows to read or to change, as SQL")
+    arguments.add_argument("--column", default="id", help="the column to build an index on")
+    arguments.add_argument("--fragments", type=int, default=1)
+    arguments.add_argument("--old-names", action="store_true", help="manifests are named by their plain numbers")
+    arguments.add_argument("--held", type=int, help="the version that the handle stands at")
+    arguments.add_argument("--key", type=int, help="the key to merge")
+    arguments.add_argument("--kind", default="BTREE", help="the kind of the index")
     given = arguments.parse_args()
     if given.command == "ids":
         found = lance.dataset(given.table).to_table(columns=["id"], with_row_id=True)
         return {"ids": sorted([row["id"], row["_rowid"]] for row in found.to_pylist())}
+    if given.command == "query":
+        return query(given)
     if given.command == "make":
         make(given)
+    elif given.command == "odd":
+        odd(given)
+    elif given.command == "keyed":
+        keyed(given)
+    elif given.command == "insert-key":
+        insert_key(given)
     elif given.command != "rows":
         change(given)
     return answer(given.table, given.where if given.command == "rows" else None)

@@ -37,6 +37,7 @@ fuzz_target!(|data: &[u8]| {
         creation: &Creation::default(),
         restored: None,
         cloned: None,
+        moved: None,
         transaction: &transaction,
         transaction_file: "1-x.txn",
         at: Version::new(snapshot.version().get().wrapping_add(1)),

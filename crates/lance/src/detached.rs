@@ -26,6 +26,7 @@ pub fn render_detached(pending: &Pending, number: DetachedVersion, now_ms: u64) 
         creation: &pending.creation,
         restored: pending.restored.as_deref(),
         cloned: None,
+        moved: None,
         transaction: &pending.message,
         transaction_file: &name.file_name(),
         at: Version::new(number.get()),

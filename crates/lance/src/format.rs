@@ -4,7 +4,7 @@ use crate::build::{self, Inputs};
 use crate::manifest::INLINE_TRANSACTION_BYTES_MAX;
 use crate::precise::{self, Decided, LookAtRows};
 use crate::transaction::{Transaction, describe, file_name};
-use crate::{JudgedBy, Landed, Pending, Snapshot, VersionCache, facts_of, rebase};
+use crate::{JudgedBy, Landed, Pending, Snapshot, VersionCache, application, facts_of, rebase};
 use bytes::Bytes;
 use lakebed_commit::{
     EntryRef, Fetched, Finished, Format, FormatError, Judged, Listed, Listing, ObjectName, Page, Parsed, Rebased,
@@ -188,6 +188,7 @@ impl Format for LanceFormat {
             creation: &pending.creation,
             restored: pending.restored.as_deref(),
             cloned: pending.cloned.as_deref(),
+            moved: pending.moved.as_deref(),
             transaction: &pending.message,
             transaction_file: &name.file_name(),
             at,
@@ -241,6 +242,9 @@ impl Format for LanceFormat {
             let evidence = Some(Evidence::text(format!("version {} stands", landed.version())));
             return Ok(Judged::Verdict(Judgement::by(Verdict::Incompatible, TABLE_EXISTS, evidence)));
         };
+        if let Some(conflict) = application::conflict(&pending.message, base, landed)? {
+            return Ok(Judged::Verdict(conflict));
+        }
         if let JudgedBy::Operations(policy) = self.policy {
             let theirs = match &landed.transaction {
                 Some(transaction) => facts_of(transaction.message(), Some(base), Some(&landed.snapshot)),

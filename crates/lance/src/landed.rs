@@ -36,6 +36,7 @@ impl Landed {
             creation: &Creation::default(),
             restored: None,
             cloned: None,
+            moved: None,
             transaction: message,
             transaction_file: &file_name(message)?.file_name(),
             at,

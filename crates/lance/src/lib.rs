@@ -32,6 +32,7 @@
 //!
 //! Sources: the Lance table format's specification pages, and what released Lance clients read and write.
 
+pub mod application;
 mod bounds;
 pub mod build;
 mod cache;
@@ -44,6 +45,7 @@ mod format;
 mod fragments;
 mod head;
 pub mod index;
+pub mod keys;
 mod landed;
 pub mod manifest;
 mod pending;
@@ -51,6 +53,7 @@ mod policy;
 mod precise;
 pub mod proto;
 mod rebase;
+pub mod reuse;
 pub mod row_ids;
 pub mod schema;
 mod snapshot;

@@ -4,6 +4,7 @@ use crate::facts::{Ours, ours_facts};
 use crate::precise::{Reads, Rows};
 use crate::proto::table::transaction::Operation;
 use crate::proto::table::{DataFragment, DeletionFile, Transaction as Message};
+use crate::reuse::MovedRows;
 use crate::transaction::{Transaction, file_name, kind_of};
 use crate::{LanceError, Snapshot};
 use bytes::Bytes;
@@ -74,6 +75,7 @@ pub struct Pending {
     pub(crate) restored: Option<Arc<Snapshot>>,
     pub(crate) cloned: Option<Arc<Snapshot>>,
     pub(crate) affected: Option<BTreeMap<u64, RowSet>>,
+    pub(crate) moved: Option<Arc<MovedRows>>,
     pub(crate) read_fragments: BTreeMap<u64, DataFragment>,
     pub(crate) facts: LanceFacts,
     /// What it looked at, for policies that judge rows.
@@ -162,6 +164,7 @@ impl Pending {
             restored: None,
             cloned: None,
             affected: None,
+            moved: None,
             read_fragments: BTreeMap::new(),
             facts: LanceFacts::default(),
             reads,
@@ -189,6 +192,14 @@ impl Pending {
     #[must_use]
     pub fn with_reads(mut self, reads: Reads) -> Self {
         self.reads = reads;
+        self.capture();
+        self
+    }
+
+    /// The rows that a Rewrite moves: the record of fragment reuse is to tell indices of them.
+    #[must_use]
+    pub fn with_moved_rows(mut self, moved: MovedRows) -> Self {
+        self.moved = Some(Arc::new(moved));
         self.capture();
         self
     }
@@ -245,6 +256,9 @@ impl Pending {
             affected: self.affected.as_ref(),
             reads: &self.reads,
         });
+        if let Some(rewrite) = &mut self.facts.rewrite {
+            rewrite.extends_reuse_index = self.moved.is_some();
+        }
     }
 
     /// The next random id.

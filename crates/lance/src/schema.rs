@@ -126,6 +126,29 @@ pub fn new_fields(columns: &[Column]) -> Result<Vec<Field>, LanceError> {
     Ok(fields)
 }
 
+/// New fields for a table that has others: ids from `first` on, below the field with the id `parent`.
+///
+/// # Errors
+/// As [`new_fields`]; the ids are used up.
+pub fn added_fields(columns: &[Column], first: i32, parent: i32) -> Result<Vec<Field>, LanceError> {
+    let mut fields = new_fields(columns)?;
+    for field in &mut fields {
+        let used_up = || invalid(&field.name, "is one field too many", "copy the table into a new one");
+        field.parent_id = match field.parent_id {
+            TOP_LEVEL => parent,
+            within => within.checked_add(first).ok_or_else(used_up)?,
+        };
+        field.id = field.id.checked_add(first).ok_or_else(used_up)?;
+    }
+    Ok(fields)
+}
+
+/// Gives a field without children another type.
+pub fn retype(field: &mut Field, column_type: &ColumnType) {
+    field.logical_type = logical_type(column_type);
+    field.encoding = encoding(&field.logical_type) as i32;
+}
+
 fn push_all(fields: &mut Vec<Field>, columns: &[Column], parent: i32, depth: usize) -> Result<(), LanceError> {
     for (at, column) in columns.iter().enumerate() {
         if columns.iter().take(at).any(|other| other.name == column.name) {

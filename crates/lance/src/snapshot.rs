@@ -157,6 +157,27 @@ impl Snapshot {
         &self.header.fields
     }
 
+    /// The id of the next new field: above those of the schema and of every data file, where dropped columns still stand.
+    ///
+    /// # Errors
+    /// The ids are used up.
+    pub fn next_field_id(&self) -> Result<i32, LanceError> {
+        let files = self.fragments().iter().flat_map(|fragment| &fragment.files);
+        let known =
+            self.fields().iter().map(|field| field.id).chain(files.flat_map(|file| file.fields.iter().copied()));
+        let greatest = known.max().unwrap_or(-1).max(self.header.max_allocated_field_id.unwrap_or(-1));
+        greatest.checked_add(1).ok_or_else(|| LanceError::Invalid {
+            problem: "the table's field ids are used up".to_owned(),
+            advice: "copy the table into a new one".to_owned(),
+        })
+    }
+
+    /// The version as it is with other fields, for who writes rows along with a change of the schema.
+    #[must_use]
+    pub fn with_fields(&self, fields: Vec<Field>) -> Self {
+        Self { header: Manifest { fields, ..self.header.clone() }, ..self.clone() }
+    }
+
     /// The schema as columns.
     ///
     /// # Errors

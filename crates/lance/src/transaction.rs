@@ -4,12 +4,13 @@
 //! and, if it is not too large, once more inside the manifest. Its uuid stays the same over all attempts of one commit.
 
 use crate::LanceError;
+use crate::keys::InsertedKeys;
 use crate::proto::file::Field;
 use crate::proto::table::transaction::rewrite::RewriteGroup;
 use crate::proto::table::transaction::update_config::FieldMetadataUpdate;
 use crate::proto::table::transaction::{
-    Append, Clone as CloneOperation, Delete, Operation, Overwrite, Restore, Rewrite, Update, UpdateConfig, UpdateMap,
-    UpdateMapEntry, UpdateMode,
+    Append, Clone as CloneOperation, Delete, Merge, Operation, Overwrite, Project, ReserveFragments, Restore, Rewrite,
+    Update, UpdateConfig, UpdateMap, UpdateMapEntry, UpdateMode,
 };
 use crate::proto::table::{DataFile, DataFragment, Transaction as Message};
 use bytes::Bytes;
@@ -216,10 +217,38 @@ pub fn update(
     }))
 }
 
+/// An Update with the keys of the rows that it inserts.
+#[must_use]
+pub fn with_inserted_keys(mut message: Message, keys: Option<InsertedKeys>) -> Message {
+    if let Some(Operation::Update(update)) = &mut message.operation {
+        update.inserted_rows = keys.map(InsertedKeys::filter);
+    }
+    message
+}
+
 /// Fragments replaced by others with the same live rows, group by group.
 #[must_use]
 pub fn rewrite(head: Head, groups: Vec<RewriteGroup>) -> Message {
     head.with(Operation::Rewrite(Rewrite { groups, ..Rewrite::default() }))
+}
+
+/// So many fragment ids set aside for fragments that are put in later.
+#[must_use]
+pub fn reserve_fragments(head: Head, num_fragments: u32) -> Message {
+    head.with(Operation::ReserveFragments(ReserveFragments { num_fragments }))
+}
+
+/// Columns added or rewritten: the complete list of fragments as they are then, and the schema. No field that stays becomes less
+/// nullable.
+#[must_use]
+pub fn merge(head: Head, fragments: Vec<DataFragment>, schema: Vec<Field>) -> Message {
+    head.with(Operation::Merge(Merge { fragments, schema, preserves_nullability: true, ..Merge::default() }))
+}
+
+/// Columns dropped or renamed. No field that stays becomes less nullable.
+#[must_use]
+pub fn project(head: Head, schema: Vec<Field>) -> Message {
+    head.with(Operation::Project(Project { schema, preserves_nullability: true }))
 }
 
 /// An earlier version made current again.

@@ -69,6 +69,10 @@ fn completed(kept: &ArrayRef, own: impl Fn(usize) -> Option<i64>) -> ArrayRef {
 pub(crate) fn with_versions(batch: &RecordBatch, of_file: Option<i64>) -> Result<RecordBatch, OpsError> {
     let own = batch.column_by_name(ROW_COMMIT_VERSION).and_then(|column| column.as_primitive_opt::<Int64Type>());
     let value = |at: usize| own.filter(|own| own.is_valid(at)).map(|own| own.value(at)).or(of_file);
-    let versions: Int64Array = (0..batch.num_rows()).map(value).collect();
+    numbered(batch, (0..batch.num_rows()).map(value).collect())
+}
+
+/// The rows with these versions behind.
+pub(crate) fn numbered(batch: &RecordBatch, versions: Int64Array) -> Result<RecordBatch, OpsError> {
     widened(batch, [Field::new(ROW_VERSION, DataType::Int64, true)], [Arc::new(versions)])
 }

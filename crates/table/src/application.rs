@@ -1,12 +1,17 @@
 //! Exactly-once for streaming writers: a batch carries the name of its application and a number, and lands once.
 //!
-//! On a Delta table both stand in the log entry as a `txn` action (Delta protocol, *Transaction Identifiers*).
+//! On a Delta table both stand in the log entry as a `txn` action (Delta protocol, *Transaction Identifiers*), on a Lance table in the
+//! properties of the transaction, and the last batch of each application in the table's configuration.
 
 use crate::create::fresh_id;
 use crate::snapshot::Snapshot;
-use crate::{CommitOptions, Report, Table, TableError};
+use crate::{CommitOptions, Report, Table};
 use lakebed_delta::action::{Action, Txn};
 use lakebed_delta::{Core, Transaction};
+use lakebed_lance::LanceError;
+use lakebed_lance::application::{AppTransaction, ID_KEY};
+use lakebed_lance::proto::table::Transaction as Message;
+use lakebed_naming::Version;
 use lakebed_transaction::{Outcome, TransactionId};
 use std::sync::Arc;
 
@@ -37,12 +42,20 @@ impl ApplicationBatch {
 
 impl Table {
     /// The number of the last batch that an application committed, as this handle knows the table; `None` where it never did.
-    /// After a restart a writer goes on behind it. Lance tables have none.
+    /// After a restart a writer goes on behind it.
     #[must_use]
     pub fn application_version(&self, app_id: &str) -> Option<i64> {
         match &self.snapshot {
             Snapshot::Delta(held) => last(held.snapshot.core(), app_id),
-            Snapshot::Lance(_) => None,
+            Snapshot::Lance(held) => lakebed_lance::application::last(&held.snapshot, app_id),
+        }
+    }
+
+    /// The answer to a batch that the newest version known here has already.
+    pub(crate) fn repeated(&self, commit: &CommitOptions) -> Option<Report> {
+        match &self.snapshot {
+            Snapshot::Lance(held) => repeated_on_lance(&held.snapshot, commit),
+            Snapshot::Delta(held) => repeated(held.snapshot.core(), commit),
         }
     }
 }
@@ -50,8 +63,7 @@ impl Table {
 /// The answer to a batch that is in the table already, before any of its rows is written.
 pub(crate) fn repeated(core: &Core, commit: &CommitOptions) -> Option<Report> {
     let batch = commit.application.as_ref()?;
-    let outcome = Outcome::Nothing { version: core.version };
-    batch.is_in(core).then(|| Report::of(outcome, TransactionId::new(fresh_id().to_string())))
+    batch.is_in(core).then(|| there(core.version))
 }
 
 /// Adds the batch of a commit to its transaction, which then conflicts with any other of the application.
@@ -67,15 +79,28 @@ pub(crate) fn mark(transaction: &mut Transaction, now_ms: u64, commit: &CommitOp
     transaction.reads.app_ids.insert(Arc::from(batch.app_id.as_str()));
 }
 
-/// Lance tables have no place of their own for applications.
-pub(crate) fn refuse(commit: &CommitOptions) -> Result<(), TableError> {
-    match &commit.application {
-        None => Ok(()),
-        Some(batch) => Err(TableError::Invalid {
-            problem: format!("a batch of application {} cannot be marked on a Lance table", batch.app_id),
-            advice: "commit a prepared transaction with an id of its own, which lands once".to_owned(),
-        }),
+/// The answer to a batch that a version of a Lance table has already.
+pub(crate) fn repeated_on_lance(snapshot: &lakebed_lance::Snapshot, commit: &CommitOptions) -> Option<Report> {
+    let batch = commit.application.as_ref()?;
+    let last = lakebed_lance::application::last(snapshot, &batch.app_id)?;
+    (batch.version <= last).then(|| there(snapshot.version()))
+}
+
+/// Says in a Lance transaction which batch it is. One that says it by itself stays as it is, byte for byte.
+pub(crate) fn mark_lance(message: &mut Message, commit: &CommitOptions) {
+    let Some(ApplicationBatch { app_id, version }) = commit.application.clone() else { return };
+    if !message.transaction_properties.contains_key(ID_KEY) {
+        AppTransaction { app_id, version }.mark(message);
     }
+}
+
+/// The batch that a Lance transaction says it is.
+pub(crate) fn of_lance(message: &Message) -> Result<Option<ApplicationBatch>, LanceError> {
+    Ok(AppTransaction::of(message)?.map(|AppTransaction { app_id, version }| ApplicationBatch { app_id, version }))
+}
+
+fn there(version: Version) -> Report {
+    Report::of(Outcome::Nothing { version }, TransactionId::new(fresh_id().to_string()))
 }
 
 fn last(core: &Core, app_id: &str) -> Option<i64> {

@@ -75,6 +75,15 @@ pub enum TableError {
         /// What to do.
         advice: String,
     },
+    /// The statement reads or writes rows of a Lance table, and nobody was given who does.
+    #[error(
+        "{statement} on a lance table needs the rows of Lance data files, and this build has no Lance rows (it was built without \
+         lance-data); build the whole program with `cargo xtask install`, or use a Lance client for this"
+    )]
+    NoLanceRows {
+        /// The statement.
+        statement: String,
+    },
     /// The call does not fit the table.
     #[error("{problem}; {advice}")]
     Invalid {

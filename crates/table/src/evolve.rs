@@ -1,6 +1,6 @@
 //! Columns that change: by themselves, or along with rows that have others.
 
-use crate::snapshot::DeltaVersion;
+use crate::snapshot::{DeltaVersion, Snapshot};
 use crate::{CommitOptions, Report, Table, TableError, application};
 use lakebed_ops::{
     Batches, ColumnChange, Evolved, Layout, OpsError, OverwriteScope, Writing, append, change_columns, merged_schema,
@@ -19,7 +19,7 @@ pub enum Evolution {
 }
 
 impl Evolution {
-    const fn statement(self) -> &'static str {
+    pub(crate) const fn statement(self) -> &'static str {
         match self {
             Self::Merge => "append",
             Self::Replace => "overwrite",
@@ -35,8 +35,8 @@ impl Evolution {
 }
 
 impl Table {
-    /// Changes columns. `upgrade` turns on what that needs of the table: column mapping to drop or rename, type widening to
-    /// widen.
+    /// Changes columns. `upgrade` turns on what that needs of a Delta table: column mapping to drop or rename, type widening to
+    /// widen. On a Lance table a wider column is written anew.
     ///
     /// # Errors
     /// The change does not fit the table, or the store cannot be asked. Nothing was committed.
@@ -46,6 +46,9 @@ impl Table {
         upgrade: bool,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
+        if let Snapshot::Lance(_) = &self.snapshot {
+            return self.change_lance_columns(change, commit).await;
+        }
         let held = self.delta_for("columns")?;
         let statement = change_columns(&held.snapshot, change, upgrade)?;
         self.commit_statement(&held, statement, BTreeMap::new(), commit).await
@@ -56,6 +59,10 @@ impl Table {
     /// # Errors
     /// They do not fit the table.
     pub fn evolved_columns(&self, evolution: Evolution, columns: &[Column]) -> Result<Vec<Column>, TableError> {
+        if let Snapshot::Lance(held) = &self.snapshot {
+            let (table, evolved) = self.lance_evolved(held, evolution, columns)?;
+            return Ok(evolved.unwrap_or(table).columns().to_vec());
+        }
         let held = self.delta_for("a change of columns along with rows")?;
         let evolved = evolution.of(&held, columns)?;
         Ok(evolved.map_or_else(|| held.snapshot.schema().columns(), |evolved| evolved.snapshot.schema().columns()))
@@ -95,6 +102,9 @@ impl Table {
         columns: &[Column],
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
+        if let Snapshot::Lance(_) = &self.snapshot {
+            return self.write_evolving_lance(evolution, source, columns, commit).await;
+        }
         let writing = Writing::default().with_engine(commit.engine.clone());
         let mut plannings = 0;
         loop {

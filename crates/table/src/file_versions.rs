@@ -1,13 +1,20 @@
 //! Which version each file came with.
 
-use crate::snapshot::Snapshot;
+use crate::load::lance::{load_version, versions};
+use crate::load::list_all;
+use crate::snapshot::{LanceVersion, Snapshot};
 use crate::{Table, TableError};
 use lakebed_delta::action::{Action, parse_actions};
 use lakebed_delta::path::identity;
 use lakebed_naming::Version;
 use lakebed_naming::delta::commit_path;
+use lakebed_naming::lance::VERSIONS_FOLDER;
+use lakebed_ops::lance::Written;
 use lakebed_transaction::UnitId;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The first version of a Lance table that is no clone.
+const FIRST_LANCE: Version = Version::new(1);
 
 /// When a file came into a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +61,40 @@ impl Table {
             }
             version = at.get().checked_sub(1).map(Version::new);
         }
+        Ok(found)
+    }
+}
+
+impl Table {
+    /// Which version wrote the rows of each fragment of a Lance version: what the fragment says by itself, else the version that
+    /// brought it, as far back as versions are kept.
+    pub(crate) async fn written(&self, held: &LanceVersion) -> Result<HashMap<u64, Written>, TableError> {
+        let mut found = HashMap::new();
+        let mut wanted = BTreeSet::new();
+        for fragment in held.snapshot.fragments() {
+            match Written::of(fragment) {
+                Some(written) => drop(found.insert(fragment.id, written)),
+                None => drop(wanted.insert(fragment.id)),
+            }
+        }
+        if wanted.is_empty() {
+            return Ok(found);
+        }
+        let store = &*self.place.store;
+        let mut names = versions(&list_all(store, VERSIONS_FOLDER, None).await?);
+        names.retain(|name| name.version < held.snapshot.version());
+        let mut later = held.snapshot.version();
+        while let Some(earlier) = names.pop().map(|name| name.version).filter(|_| !wanted.is_empty()) {
+            let before = load_version(store, held.scheme, earlier).await?;
+            // Of fragments that came in a gap of the history, the version is not known.
+            let by = (earlier.next() == Some(later)).then_some(later.get());
+            for id in wanted.extract_if(.., |id| before.snapshot.fragment(*id).is_none()) {
+                found.insert(id, Written::All(by));
+            }
+            later = earlier;
+        }
+        let first = (later == FIRST_LANCE).then_some(later.get());
+        found.extend(wanted.into_iter().map(|id| (id, Written::All(first))));
         Ok(found)
     }
 }

@@ -11,6 +11,7 @@ use crate::{CommitOptions, Report, Table, TableError, application, migrate, poli
 use lakebed_lance::proto::file::Field;
 use lakebed_lance::proto::table::transaction::Operation;
 use lakebed_lance::proto::table::{DataFragment, Transaction as Message};
+use lakebed_lance::reuse::MovedRows;
 use lakebed_lance::transaction::{Head, MapChange, MapChanges, append, delete, update_config};
 use lakebed_lance::{LanceFormat, Pending, Reads, deletion};
 use lakebed_naming::Version;
@@ -27,6 +28,8 @@ pub(crate) struct Beside {
     pub(crate) affected: Option<BTreeMap<u64, RowSet>>,
     /// What it looked at.
     pub(crate) reads: Option<Reads>,
+    /// The rows that a Rewrite moves, where indices are to be told.
+    pub(crate) moved: Option<MovedRows>,
 }
 
 /// What becomes of the fragments that rows are taken out of.
@@ -102,7 +105,7 @@ impl Table {
         }
         let message = delete(head(&held), taken.updated, taken.removed, predicate.to_owned());
         let reads = deleted_by(&held.snapshot, predicate).unwrap_or_else(rows_alone);
-        let beside = Beside { affected: Some(taken.affected), reads: Some(reads) };
+        let beside = Beside { affected: Some(taken.affected), reads: Some(reads), moved: None };
         self.commit_lance(&held, message, beside, Givers::One, commit).await
     }
 
@@ -131,7 +134,7 @@ impl Table {
     }
 
     /// The fragment with a new deletion file, which is put here.
-    async fn with_deletion_file(
+    pub(crate) async fn with_deletion_file(
         &self,
         held: &LanceVersion,
         fragment: &DataFragment,
@@ -174,7 +177,10 @@ impl Table {
             Some(Operation::Delete(delete)) => deleted_by(&base.snapshot, &delete.predicate),
             Some(_) | None => None,
         };
-        self.commit_lance(&base, message, Beside { affected: None, reads }, Givers::Several, commit).await
+        let batch = application::of_lance(&message).map_err(|source| format_error(&**self.store(), source))?;
+        let commit = CommitOptions { application: batch.or_else(|| commit.application.clone()), ..commit.clone() };
+        let beside = Beside { reads, ..Beside::default() };
+        self.commit_lance(&base, message, beside, Givers::Several, &commit).await
     }
 
     pub(crate) async fn commit_lance(
@@ -185,7 +191,10 @@ impl Table {
         givers: Givers,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
-        application::refuse(commit)?;
+        if let Some(done) = application::repeated_on_lance(&held.snapshot, commit) {
+            return Ok(done);
+        }
+        application::mark_lance(&mut message, commit);
         migrate::refuse_writing(&**self.store(), held.migrating)?;
         let judged_by = policy::lance(commit.policy.as_deref(), Some(held.snapshot.config()))?;
         if givers == Givers::One {
@@ -201,6 +210,9 @@ impl Table {
         }
         if let Some(reads) = beside.reads {
             pending = pending.with_reads(reads);
+        }
+        if let Some(moved) = beside.moved {
+            pending = pending.with_moved_rows(moved);
         }
         if let Some(version) = restored {
             let old = load_version(&*place.store, held.scheme, version).await?;

@@ -5,9 +5,9 @@ use crate::create::fresh_id;
 use crate::delta_rows::{bound_to, set_column};
 use crate::lance_rows::{Beside, head};
 use crate::snapshot::{LanceVersion, Snapshot};
-use crate::{CommitOptions, CompactRequest, Compaction, Report, Scope, Table, TableError};
+use crate::{CommitOptions, Report, Scope, Table, TableError};
 use lakebed_lance::proto::table::DataFragment;
-use lakebed_lance::transaction::{Head, append, delete, overwrite, rewrite, update};
+use lakebed_lance::transaction::{Head, append, delete, overwrite, update, with_inserted_keys};
 use lakebed_lance::{BLIND, Reads, with_bounds};
 use lakebed_ops::lance::{self, LancePlan, LanceTable};
 use lakebed_ops::{Batches, MergeSpec};
@@ -37,70 +37,14 @@ impl Table {
         }
     }
 
-    /// Writes small fragments of a Lance table, and those of which much is deleted, anew as fewer and whole ones; below
-    /// `target_rows` (default: 1,048,576) a fragment is small. Fragments that an index covers are left alone.
-    ///
-    /// # Errors
-    /// The table is no Lance table, its rows cannot be read or written here, or the store cannot be asked. Nothing was committed.
-    pub async fn compact_fragments(
-        &mut self,
-        target_rows: Option<u64>,
-        commit: &CommitOptions,
-    ) -> Result<Report, TableError> {
-        let held = self.lance_for("compacting fragments")?;
-        let table = self.lance_table(&held, "compact")?;
-        let plan = lance::compact(&table, target_rows).await?;
-        let count = |fragments: usize| fragments as u64;
-        let counts = BTreeMap::from([
-            ("fragments_removed".to_owned(), plan.groups.iter().map(|group| count(group.old_fragments.len())).sum()),
-            ("fragments_added".to_owned(), plan.groups.iter().map(|group| count(group.new_fragments.len())).sum()),
-            ("fragments_covered".to_owned(), plan.covered),
-            ("rows_copied".to_owned(), plan.rows_copied),
-        ]);
-        if plan.groups.is_empty() {
-            return Ok(nothing(&held, counts));
-        }
-        let written = plan.groups.iter().flat_map(|group| objects(&group.new_fragments)).collect();
-        let message = rewrite(head(&held), plan.groups);
-        let report = self.commit_lance(&held, message, Beside::default(), Givers::One, commit).await?;
-        Ok(self.counted(report, counts, written).await)
-    }
-
-    /// A compaction as it is asked for on tables of either format.
-    pub(crate) async fn compact_lance(
-        &mut self,
-        request: &CompactRequest,
-        commit: &CommitOptions,
-    ) -> Result<Report, TableError> {
-        let refused = match request {
-            CompactRequest { compaction: Compaction::Minor, .. } => Some("keeps deleted rows"),
-            CompactRequest { predicate: Some(_), .. } => Some("looks at a part of the table"),
-            CompactRequest { cluster_by, .. } if !cluster_by.is_empty() => Some("puts rows in order"),
-            CompactRequest { .. } => None,
-        };
-        if let Some(what) = refused {
-            return Err(TableError::Invalid {
-                problem: format!("a compaction of a lance table that {what} is not done here"),
-                advice: "compact the whole table without options".to_owned(),
-            });
-        }
-        let mut plannings = 0;
-        loop {
-            plannings += 1;
-            let held = self.lance_for("compact")?;
-            let target = request.target_size_bytes.and_then(|bytes| rows_in(&held, bytes));
-            let report = self.compact_fragments(target, commit).await?;
-            if let Some(report) = self.planned_again(report, plannings, commit).await? {
-                return Ok(report);
-            }
-        }
-    }
-
     pub(crate) async fn append_lance(
         &mut self,
         mut source: impl FnMut() -> Result<Batches, TableError>,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
+        if let Some(done) = self.repeated(commit) {
+            return Ok(done);
+        }
         let held = self.lance_for("append")?;
         let plan = lance::append(&self.lance_table(&held, "append")?, source()?).await?;
         self.commit_lance_plan(&held, plan, Operation::Append, commit).await
@@ -115,6 +59,9 @@ impl Table {
         let mut plannings = 0;
         loop {
             plannings += 1;
+            if let Some(done) = self.repeated(commit) {
+                return Ok(done);
+            }
             let held = self.lance_for(statement)?;
             let table = self.lance_table(&held, statement)?;
             let plan = lance::delete(&table, &bound_to(predicate, table.columns())?).await?;
@@ -134,6 +81,9 @@ impl Table {
         let mut plannings = 0;
         loop {
             plannings += 1;
+            if let Some(done) = self.repeated(commit) {
+                return Ok(done);
+            }
             let held = self.lance_for("update")?;
             let table = self.lance_table(&held, "update")?;
             let set =
@@ -156,6 +106,9 @@ impl Table {
         let mut plannings = 0;
         loop {
             plannings += 1;
+            if let Some(done) = self.repeated(commit) {
+                return Ok(done);
+            }
             let held = self.lance_for("merge")?;
             let plan = lance::merge(&self.lance_table(&held, "merge")?, source()?, spec).await?;
             let report = self.commit_lance_plan(&held, plan, Operation::Update, commit).await?;
@@ -174,6 +127,9 @@ impl Table {
         let mut plannings = 0;
         loop {
             plannings += 1;
+            if let Some(done) = self.repeated(commit) {
+                return Ok(done);
+            }
             let held = self.lance_for("overwrite")?;
             let table = self.lance_table(&held, "overwrite")?;
             let report = match scope {
@@ -213,14 +169,19 @@ impl Table {
         let message = overwrite(head(held), plan.added, fields, BTreeMap::new());
         let message = lakebed_lance::transaction::with_schema_metadata(message, metadata);
         let reads = Reads { keeps_schema: true, ..Reads::nothing() };
-        let beside = Beside { affected: None, reads: Some(reads) };
+        let beside = Beside { reads: Some(reads), ..Beside::default() };
         let report = self.commit_lance(held, with_bounds(message, &plan.bounds), beside, Givers::One, commit).await?;
         Ok(self.counted(report, counts, written).await)
     }
 
     /// The report with what was counted; what was written for a statement that is known to have lost is removed. Who fails to
     /// remove it leaves it to a cleanup.
-    async fn counted(&self, mut report: Report, mut counts: BTreeMap<String, u64>, written: Vec<String>) -> Report {
+    pub(crate) async fn counted(
+        &self,
+        mut report: Report,
+        mut counts: BTreeMap<String, u64>,
+        written: Vec<String>,
+    ) -> Report {
         match report.outcome {
             Outcome::Conflict(_) | Outcome::Exhausted { .. } | Outcome::Nothing { .. } => {
                 let mut removed = 0;
@@ -261,10 +222,13 @@ impl Table {
                 append(Head { properties: [blind].into(), ..head }, plan.added)
             }
             Operation::Delete(predicate) => delete(head, taken.updated, taken.removed, predicate.to_owned()),
-            Operation::Update => update(head, taken.updated, taken.removed, plan.added, plan.fields_changed),
+            Operation::Update => {
+                let message = update(head, taken.updated, taken.removed, plan.added, plan.fields_changed);
+                with_inserted_keys(message, plan.inserted_keys)
+            }
         };
         let affected = (!matches!(operation, Operation::Append)).then_some(taken.affected);
-        let beside = Beside { affected, reads: Some(plan.reads) };
+        let beside = Beside { affected, reads: Some(plan.reads), moved: None };
         let report = self.commit_lance(held, with_bounds(message, &plan.bounds), beside, Givers::One, commit).await?;
         Ok(self.counted(report, counts, written).await)
     }
@@ -272,40 +236,26 @@ impl Table {
     /// A version with who reads and writes its data files.
     pub(crate) fn lance_table(&self, held: &LanceVersion, statement: &str) -> Result<LanceTable, TableError> {
         let Some(files) = &self.place.lance_files else {
-            return Err(TableError::Invalid {
-                problem: format!(
-                    "{statement} on a lance table needs the rows of Lance data files, and this build has no Lance rows (it was \
-                     built without lance-data)"
-                ),
-                advice: "build the whole program with `cargo xtask install`, or use a Lance client for this".to_owned(),
-            });
+            return Err(TableError::NoLanceRows { statement: statement.to_owned() });
         };
         Ok(LanceTable::new(Arc::clone(self.store()), Arc::clone(&held.snapshot), Arc::clone(files))?)
     }
 }
 
-/// How many rows of a table take about so many bytes; `None` where that is not known.
-fn rows_in(held: &LanceVersion, bytes: u64) -> Option<u64> {
-    let physical = held.snapshot.counts()?.physical;
-    let files = held.snapshot.fragments().iter().flat_map(|fragment| &fragment.files);
-    let all_bytes: u64 = files.map(|file| file.file_size_bytes).sum();
-    let rows = u128::from(bytes).checked_mul(u128::from(physical))?.checked_div(u128::from(all_bytes))?;
-    u64::try_from(rows).ok().map(|rows| rows.max(1))
-}
-
 /// The data files of new fragments.
-fn objects(fragments: &[DataFragment]) -> Vec<String> {
-    fragments.iter().flat_map(|fragment| &fragment.files).map(|file| format!("{DATA_FOLDER}/{}", file.path)).collect()
+pub(crate) fn objects<'a>(fragments: impl IntoIterator<Item = &'a DataFragment>) -> Vec<String> {
+    let files = fragments.into_iter().flat_map(|fragment| &fragment.files);
+    files.map(|file| format!("{DATA_FOLDER}/{}", file.path)).collect()
 }
 
-fn nothing(held: &LanceVersion, counts: BTreeMap<String, u64>) -> Report {
+pub(crate) fn nothing(held: &LanceVersion, counts: BTreeMap<String, u64>) -> Report {
     let outcome = Outcome::Nothing { version: held.snapshot.version() };
     let mut report = Report::of(outcome, TransactionId::new(fresh_id().to_string()));
     report.metrics = counts;
     report
 }
 
-fn counts(plan: &LancePlan) -> BTreeMap<String, u64> {
+pub(crate) fn counts(plan: &LancePlan) -> BTreeMap<String, u64> {
     BTreeMap::from([
         ("fragments_added".to_owned(), plan.added.len() as u64),
         ("rows_inserted".to_owned(), plan.rows_inserted),

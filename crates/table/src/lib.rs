@@ -35,6 +35,8 @@ mod file_versions;
 mod hint;
 mod history;
 mod lance_cleanup;
+mod lance_columns;
+mod lance_compact;
 mod lance_look;
 mod lance_restore;
 mod lance_rows;

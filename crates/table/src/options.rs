@@ -114,7 +114,7 @@ pub struct CommitOptions {
     pub trust: Duration,
     /// Computes SQL of the table beyond our grammar: constraints, defaults, generated columns.
     pub engine: Option<Arc<dyn SqlEngine>>,
-    /// The batch of a streaming writer that this commit is, so that it lands once (Delta).
+    /// The batch of a streaming writer that this commit is, so that it lands once.
     pub application: Option<ApplicationBatch>,
 }
 

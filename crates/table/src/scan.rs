@@ -48,21 +48,15 @@ impl Table {
     /// # Errors
     /// As [`Table::scan`]; the log cannot be read.
     pub async fn scan_with_versions(&self, snapshot: &Snapshot, request: &ScanRequest) -> Result<Scanned, TableError> {
-        let tracked = match snapshot {
-            Snapshot::Delta(held) => {
-                held.snapshot.protocol().supports("rowTracking")
-                    && held.snapshot.metadata().flag("delta.enableRowTracking")
-            }
-            Snapshot::Lance(_) => false,
+        let held = match snapshot {
+            Snapshot::Delta(held) => held,
+            Snapshot::Lance(held) => return self.scan_lance_with_versions(held, request).await,
         };
+        let tracked = held.snapshot.protocol().supports("rowTracking")
+            && held.snapshot.metadata().flag("delta.enableRowTracking");
         let inner = ScanRequest { with_row_tracking: request.with_row_tracking || tracked, ..request.clone() };
         let Scanned { scan, projection, root, version } = self.scan(snapshot, &inner)?;
-        let Rows::Delta(scan) = scan else {
-            return Err(TableError::Invalid {
-                problem: "the version that wrote each row of a Lance table is not read here".to_owned(),
-                advice: "ask for the rows alone".to_owned(),
-            });
-        };
+        let Rows::Delta(scan) = scan else { return Err(self.vanished()) };
         let versions = self.file_versions(snapshot).await?;
         let number = |version: Version| i64::try_from(version.get()).ok();
         let versions = versions.into_iter().map(|(id, known)| (id, known.added.and_then(number))).collect();
@@ -101,6 +95,17 @@ impl Table {
         }
         let root = self.store().root().to_owned();
         Ok(Scanned { scan: Rows::Delta(Box::new(scan)), projection, root, version: delta.snapshot.version() })
+    }
+
+    async fn scan_lance_with_versions(
+        &self,
+        held: &LanceVersion,
+        request: &ScanRequest,
+    ) -> Result<Scanned, TableError> {
+        let Scanned { scan, projection, root, version } = self.scan_lance(held, request)?;
+        let Rows::Lance(scan) = scan else { return Err(self.vanished()) };
+        let scan = scan.with_versions(self.written(held).await?);
+        Ok(Scanned { scan: Rows::Lance(Box::new(scan)), projection, root, version })
     }
 
     fn scan_lance(&self, held: &LanceVersion, request: &ScanRequest) -> Result<Scanned, TableError> {

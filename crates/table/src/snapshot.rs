@@ -244,7 +244,7 @@ impl LanceVersion {
                 reader_flags: manifest.reader_feature_flags,
                 writer_flags: manifest.writer_feature_flags,
             },
-            app_transactions: std::collections::BTreeMap::new(),
+            app_transactions: lakebed_lance::application::last_of_each(snapshot),
             domain_metadata: std::collections::BTreeMap::new(),
         })
     }

@@ -59,6 +59,9 @@ impl Table {
             ..Statistics::default()
         };
         races(&history, &mut found);
+        if let Snapshot::Lance(held) = &self.snapshot {
+            found.small_files = small_fragments(&held.snapshot);
+        }
         if let Snapshot::Delta(held) = &self.snapshot {
             let small = |add: &&std::sync::Arc<lakebed_delta::action::Add>| {
                 u64::try_from(add.size).is_ok_and(|size| size < SMALL_BYTES)
@@ -78,6 +81,16 @@ impl Table {
         advise(&history, &summary.partition_columns, &mut found);
         Ok(found)
     }
+}
+
+/// Fragments of few bytes; `None` where sizes are not known.
+fn small_fragments(snapshot: &lakebed_lance::Snapshot) -> Option<u64> {
+    let mut small = 0;
+    for fragment in snapshot.fragments() {
+        let sizes = fragment.files.iter().map(|file| Some(file.file_size_bytes).filter(|bytes| *bytes > 0));
+        small += u64::from(sizes.sum::<Option<u64>>()? < SMALL_BYTES);
+    }
+    Some(small)
 }
 
 /// Which commits followed which, from the versions that they read.

@@ -34,7 +34,7 @@ pub struct Summary {
     pub table_id: Option<String>,
     /// What a reader or writer must know.
     pub protocol: ProtocolSummary,
-    /// Last transaction number of each application (Delta).
+    /// Last transaction number of each application.
     pub app_transactions: BTreeMap<String, i64>,
     /// Domain metadata (Delta), name → text.
     pub domain_metadata: BTreeMap<String, String>,

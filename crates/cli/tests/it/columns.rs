@@ -317,3 +317,22 @@ fn a_table_made_like_a_csv_has_its_types() {
     let told = lakebed.fails(1, &["append", "guessed", "bad.csv"]);
     assert!(told.contains("row 2") && told.contains("column id") && told.contains("seven"), "{told}");
 }
+
+/// Of a Lance table columns come, go and get other names without a look at its rows.
+#[test]
+fn columns_of_a_lance_table_change_in_the_schema_alone() {
+    let lakebed = Lakebed::new();
+    let schema = "id long not null, s string, place struct<city: string, zip: int>";
+    lakebed.ok(&["create", "t.lance", "--format", "lance", "--schema", schema]);
+    lakebed.ok(&["columns", "t.lance", "add", "note string"]);
+    lakebed.ok(&["columns", "t.lance", "add", "street string", "--within", "place"]);
+    lakebed.ok(&["columns", "t.lance", "rename", "s", "text"]);
+    lakebed.ok(&["columns", "t.lance", "drop", "place.zip"]);
+    let shown = lakebed.json(&["show", "t.lance"]);
+    let names: Vec<_> = shown["schema"].as_array().unwrap().iter().map(|field| field["name"].clone()).collect();
+    assert_eq!(names, ["id", "text", "place", "note"]);
+    let told = lakebed.fails(1, &["columns", "t.lance", "widen", "id", "double"]);
+    assert!(told.contains("lance-data"), "{told}");
+    let told = lakebed.fails(2, &["columns", "t.lance", "add", "NOTE long"]);
+    assert!(told.contains("note"), "{told}");
+}

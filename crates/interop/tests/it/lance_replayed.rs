@@ -73,6 +73,7 @@ async fn manifests_of_pylance_are_built_again() {
                 creation: &Creation { stable_row_ids: theirs.has_stable_row_ids(), ..Creation::default() },
                 restored: None,
                 cloned: source.as_ref().filter(|_| base.is_none()).and_then(|source| source.get(version)),
+                moved: None,
                 transaction: &message,
                 transaction_file: &theirs.manifest().transaction_file,
                 at: *version,

@@ -1,10 +1,15 @@
 //! Rows of Lance tables: pylance and lakebed on the same tables, and files that are damaged.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod batches;
 mod changes;
 mod commands;
+mod compact;
 mod damage;
 mod differential;
+mod evolve;
+mod keyed;
+mod odd;
 mod ours;
 #[expect(dead_code, reason = "other tests use all of it")]
 #[path = "../../../interop/tests/it/support/python.rs"]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 #[tokio::test(flavor = "multi_thread")]
 async fn every_format_version_is_read_row_by_row() {
     let Some(python) = Python::find() else { return };
-    for version in ["2.0", "2.1", "2.2"] {
+    for version in ["2.0", "2.1", "2.2", "2.3"] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("table.lance");
         let made = theirs(&python, "make", &path, &["--version", version]).await;

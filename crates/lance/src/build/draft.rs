@@ -187,9 +187,10 @@ fn leaves_fragments(inputs: &Inputs<'_>, base: &Snapshot) -> bool {
     }
 }
 
-/// Dictionaries of the first data format stand in the manifest file itself, before the messages; they cannot be moved.
+/// Dictionaries of the first data format stand in the manifest file itself, before the messages; they cannot be moved. Fields of later
+/// formats say only that there is one.
 fn check_dictionaries(manifest: &Manifest) -> Result<(), LanceError> {
-    if manifest.fields.iter().any(|field| field.dictionary.is_some()) {
+    if manifest.fields.iter().any(|field| field.dictionary.is_some_and(|dictionary| dictionary.length > 0)) {
         return Err(LanceError::Unsupported {
             object: format!("version {} of the table", manifest.version),
             feature: "dictionaries of the first data format".to_owned(),

@@ -21,7 +21,8 @@ use crate::manifest::{Entry, ManifestFile, Parts, UnknownFields};
 use crate::pending::Creation;
 use crate::proto::table::transaction::Operation;
 use crate::proto::table::{IndexMetadata, Manifest, Transaction};
-use crate::{LanceError, Snapshot};
+use crate::reuse::MovedRows;
+use crate::{LanceError, Snapshot, application};
 use bytes::Bytes;
 use draft::Draft;
 use lakebed_naming::Version;
@@ -43,6 +44,8 @@ pub struct Inputs<'a> {
     pub restored: Option<&'a Snapshot>,
     /// The version of another table that a Clone makes the first of a new one.
     pub cloned: Option<&'a Snapshot>,
+    /// The rows that a Rewrite moves, where the record of fragment reuse is to tell indices of them.
+    pub moved: Option<&'a MovedRows>,
     /// What is to be done.
     pub transaction: &'a Transaction,
     /// The name of the transaction's file.
@@ -104,7 +107,7 @@ pub(crate) fn build(inputs: &Inputs<'_>) -> Result<Built, LanceError> {
         Operation::Project(project) => schema::project(&mut draft, project)?,
         Operation::UpdateConfig(update) => config::update(&mut draft, update)?,
         Operation::CreateIndex(create) => indices::create(&mut draft, create)?,
-        Operation::Rewrite(rewrite) => rewrite::rewrite(&mut draft, rewrite)?,
+        Operation::Rewrite(rewrite) => rewrite::rewrite(&mut draft, rewrite, inputs)?,
         Operation::ReserveFragments(reserve) => fragments::reserve(&mut draft, reserve)?,
         Operation::Restore(_) => restore::restore(&mut draft, inputs)?,
         Operation::UpdateBases(update) => bases::update(&mut draft, update)?,
@@ -115,6 +118,7 @@ pub(crate) fn build(inputs: &Inputs<'_>) -> Result<Built, LanceError> {
         Operation::UpdateMemWalState(update) => shards::take_in(&mut draft, &update.compacted_sstables, inputs)?,
         Operation::Clone(clone) => clone::shallow(&mut draft, clone)?,
     }
+    application::record(&mut draft.manifest, inputs.transaction)?;
     draft.finish()
 }
 

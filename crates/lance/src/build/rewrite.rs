@@ -1,21 +1,29 @@
 //! Rewrite: fragments replaced by fewer or better ones with the same rows.
 
+use super::Inputs;
 use super::draft::Draft;
 use super::fragments::invalid;
+use crate::proto::table::DataFragment;
 use crate::proto::table::transaction::Rewrite;
 use crate::proto::table::transaction::rewrite::RewriteGroup;
-use crate::{LanceError, index};
+use crate::{LanceError, Snapshot, index, reuse};
 use roaring::RoaringBitmap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Each group's old fragments are replaced by its new ones; rewritten indices get their new ids, files and coverage.
-pub(super) fn rewrite(draft: &mut Draft, rewrite: &Rewrite) -> Result<(), LanceError> {
+pub(super) fn rewrite(draft: &mut Draft, rewrite: &Rewrite, inputs: &Inputs<'_>) -> Result<(), LanceError> {
     let legacy =
         RewriteGroup { old_fragments: rewrite.old_fragments.clone(), new_fragments: rewrite.new_fragments.clone() };
     let groups = if rewrite.groups.is_empty() { std::slice::from_ref(&legacy) } else { rewrite.groups.as_slice() };
-    let mut moves = Vec::new();
+    let (mut moves, mut replaced) = (Vec::new(), Vec::new());
     for group in groups {
-        moves.push(replace(draft, group)?);
+        let new = replace(draft, group)?;
+        moves.push(Move { old: narrow(&group.old_fragments), new: narrow(&new) });
+        replaced.push((group.old_fragments.as_slice(), new));
+    }
+    if let Some(moved) = inputs.moved {
+        let before = inputs.base.map_or(inputs.at, Snapshot::version);
+        reuse::extend(&mut draft.indices, moved, &replaced, before, inputs.now_ms)?;
     }
     if draft.stable_row_ids {
         return follow_row_ids(draft, &moves);
@@ -43,7 +51,8 @@ struct Move {
     new: Vec<u32>,
 }
 
-fn replace(draft: &mut Draft, group: &RewriteGroup) -> Result<Move, LanceError> {
+/// Puts the new fragments of a group in the place of the old ones; the new ones with their ids.
+fn replace(draft: &mut Draft, group: &RewriteGroup) -> Result<Vec<DataFragment>, LanceError> {
     let old: Vec<u64> = group.old_fragments.iter().map(|fragment| fragment.id).collect();
     if draft.stable_row_ids && group.new_fragments.iter().any(|fragment| fragment.row_id_sequence.is_none()) {
         return Err(invalid(
@@ -61,13 +70,12 @@ fn replace(draft: &mut Draft, group: &RewriteGroup) -> Result<Move, LanceError> 
             "read the newest version and plan again",
         ));
     }
-    let ids = new.iter().map(|fragment| fragment.id).collect::<Vec<_>>();
-    draft.manifest.fragments.extend(new);
-    Ok(Move { old: narrow(&old), new: narrow(&ids) })
+    draft.manifest.fragments.extend(new.iter().cloned());
+    Ok(new)
 }
 
-fn narrow(ids: &[u64]) -> Vec<u32> {
-    ids.iter().filter_map(|id| u32::try_from(*id).ok()).collect()
+fn narrow(fragments: &[DataFragment]) -> Vec<u32> {
+    fragments.iter().filter_map(|fragment| u32::try_from(fragment.id).ok()).collect()
 }
 
 /// The coverage after the groups moved.

@@ -39,7 +39,7 @@ pub(super) fn rewrite(rewrite: &Rewrite, after: Option<&Snapshot>) -> RewriteFac
 }
 
 /// The record, where it stands in the manifest; one in a file of its own is not read, so it proves nothing.
-fn record(snapshot: &Snapshot) -> Option<InlineContent> {
+pub(crate) fn record(snapshot: &Snapshot) -> Option<InlineContent> {
     let entry = snapshot.indices().iter().find(|entry| entry.name == index::FRAGMENT_REUSE)?;
     let details = FragmentReuseIndexDetails::decode(entry.index_details.as_ref()?.value.as_slice()).ok()?;
     match details.content? {

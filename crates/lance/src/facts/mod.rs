@@ -6,7 +6,7 @@ mod indices;
 mod maps;
 mod units;
 
-pub(crate) use history::{is_recorded, rewritten_from};
+pub(crate) use history::{is_recorded, record, rewritten_from};
 
 use crate::Snapshot;
 use crate::precise::Reads;

@@ -9,6 +9,7 @@ mod coverage;
 mod damage;
 mod deletion;
 mod fixtures;
+mod keys;
 mod machine;
 mod operations;
 mod precise;

@@ -34,6 +34,7 @@ fn replay(
         creation,
         restored,
         cloned: None,
+        moved: None,
         transaction: &message,
         transaction_file: &landed.manifest().transaction_file,
         at: landed.version(),

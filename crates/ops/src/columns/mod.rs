@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 pub(crate) use references::refuse_referenced;
+pub(crate) use widen::may_widen;
 
 pub(crate) const MAPPING_MODE: &str = "delta.columnMapping.mode";
 const TYPE_WIDENING: &str = "delta.enableTypeWidening";
@@ -235,19 +236,19 @@ fn rename(
 }
 
 /// Columns that rows have and the table has not, nested ones too, each with the struct that they go into.
-fn missing(schema: &StructType, columns: &[Column]) -> Vec<(Vec<String>, Column)> {
+pub(crate) fn missing(known: &[Column], columns: &[Column]) -> Vec<(Vec<String>, Column)> {
     let mut found = Vec::new();
-    let mut open: Vec<(Vec<String>, &[StructField], &[Column])> = vec![(Vec::new(), &schema.fields, columns)];
+    let mut open: Vec<(Vec<String>, &[Column], &[Column])> = vec![(Vec::new(), known, columns)];
     while let Some((within, fields, columns)) = open.pop() {
         for column in columns {
             let known = fields.iter().find(|field| field.name.to_lowercase() == column.name.to_lowercase());
-            match (known.map(|field| (&field.name, &field.data_type)), &column.column_type) {
+            match (known.map(|field| (&field.name, &field.column_type)), &column.column_type) {
                 (None, _) => {
                     found.push((within.clone(), Column::new(column.name.clone(), nullable(&column.column_type), true)))
                 }
-                (Some((name, DataType::Struct(inner))), ColumnType::Struct(columns)) => {
+                (Some((name, ColumnType::Struct(inner))), ColumnType::Struct(columns)) => {
                     let path = within.iter().cloned().chain([name.clone()]).collect();
-                    open.push((path, &inner.fields, columns));
+                    open.push((path, inner, columns));
                 }
                 (Some(_), _) => {}
             }
@@ -257,7 +258,7 @@ fn missing(schema: &StructType, columns: &[Column]) -> Vec<(Vec<String>, Column)
 }
 
 /// A type whose fields all may be NULL: what a file promises of its own rows the table does not promise.
-fn nullable(column_type: &ColumnType) -> ColumnType {
+pub(crate) fn nullable(column_type: &ColumnType) -> ColumnType {
     let all = |column: &Column| Column::new(column.name.clone(), nullable(&column.column_type), true);
     if let ColumnType::Struct(columns) = column_type {
         ColumnType::Struct(columns.iter().map(all).collect())
@@ -285,7 +286,7 @@ pub struct Evolved {
 /// # Errors
 /// A new column cannot be added.
 pub fn merged_schema(snapshot: &Snapshot, columns: &[Column]) -> Result<Option<Evolved>, OpsError> {
-    let missing = missing(snapshot.schema(), columns);
+    let missing = missing(&snapshot.schema().columns(), columns);
     if missing.is_empty() {
         return Ok(None);
     }

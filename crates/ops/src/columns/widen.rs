@@ -26,7 +26,7 @@ pub(super) fn widen(schema: &mut StructType, path: &[String], to: &ColumnType) -
     }
     let new = DataType::from_column_type(to);
     let (old, new_text) = match (&*at, &new) {
-        (DataType::Primitive(old), DataType::Primitive(new)) if allowed(&at.column_type(), to) => {
+        (DataType::Primitive(old), DataType::Primitive(new)) if may_widen(&at.column_type(), to) => {
             (old.clone(), new.clone())
         }
         (old, new) => {
@@ -82,7 +82,7 @@ fn first_struct(data_type: &DataType, path: &[String]) -> Option<Option<usize>> 
 }
 
 /// The matrix of the protocol.
-fn allowed(from: &ColumnType, to: &ColumnType) -> bool {
+pub(crate) fn may_widen(from: &ColumnType, to: &ColumnType) -> bool {
     use ColumnType::{Byte, Date, Decimal, Double, Float, Integer, Long, Short, TimestampNtz};
     let whole = |precision: u8, scale: u8| i16::from(precision) - i16::from(scale);
     match (from, to) {

@@ -76,7 +76,7 @@ fn logical(snapshot: &Snapshot, physical: &[String]) -> String {
     physical.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
-const fn has_order(column_type: &ColumnType) -> bool {
+pub(crate) const fn has_order(column_type: &ColumnType) -> bool {
     !matches!(column_type, ColumnType::Struct(_) | ColumnType::Array(_) | ColumnType::Map(_, _) | ColumnType::Other(_))
 }
 

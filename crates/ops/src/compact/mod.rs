@@ -5,6 +5,10 @@ mod join;
 mod order;
 mod sort;
 
+pub(crate) use cluster::has_order;
+pub(crate) use order::{Order, Sample};
+pub(crate) use sort::Sorter;
+
 use crate::delete::over_partition;
 use crate::rows::{Content, RowWriter};
 use crate::statement::{Writing, write_vectors};

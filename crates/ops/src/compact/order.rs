@@ -11,7 +11,7 @@ const SAMPLE_MAX: usize = 1 << 16;
 const RANK_BITS: u32 = 10;
 
 /// Gives each row a key, such that the order of the keys as bytes is the order of the rows.
-pub(super) struct Order {
+pub(crate) struct Order {
     columns: Vec<String>,
     converters: Vec<RowConverter>,
     /// For each column the values at which its ranks begin, ascending; none where there is only one column.
@@ -22,7 +22,7 @@ pub(super) struct Order {
 impl Order {
     /// # Errors
     /// A column has a type without an order.
-    pub(super) fn new(columns: &[String], schema: &Schema) -> Result<Self, OpsError> {
+    pub(crate) fn new(columns: &[String], schema: &Schema) -> Result<Self, OpsError> {
         let what = "the order of rows";
         let mut converters = Vec::with_capacity(columns.len());
         for name in columns {
@@ -34,17 +34,17 @@ impl Order {
     }
 
     /// Whether the spread of the values must be known first.
-    pub(super) const fn is_curve(&self) -> bool {
+    pub(crate) const fn is_curve(&self) -> bool {
         self.columns.len() > 1
     }
 
     /// Takes the spread of the values from a sample.
-    pub(super) fn spread(&mut self, sample: Sample) {
+    pub(crate) fn spread(&mut self, sample: Sample) {
         self.ranks = sample.columns.into_iter().map(ranks).collect();
     }
 
     /// The key of each row.
-    pub(super) fn keys(&self, batch: &RecordBatch) -> Result<Vec<Vec<u8>>, OpsError> {
+    pub(crate) fn keys(&self, batch: &RecordBatch) -> Result<Vec<Vec<u8>>, OpsError> {
         let columns = self.values(batch)?;
         Ok((0..batch.num_rows())
             .map(|row| match columns.as_slice() {
@@ -69,18 +69,18 @@ impl Order {
 }
 
 /// Values of the rows that were looked at, evenly over all that were seen.
-pub(super) struct Sample {
+pub(crate) struct Sample {
     columns: Vec<Vec<Vec<u8>>>,
     stride: usize,
     seen: usize,
 }
 
 impl Sample {
-    pub(super) fn of(order: &Order) -> Self {
+    pub(crate) fn of(order: &Order) -> Self {
         Self { columns: vec![Vec::new(); order.columns.len()], stride: 1, seen: 0 }
     }
 
-    pub(super) fn see(&mut self, order: &Order, batch: &RecordBatch) -> Result<(), OpsError> {
+    pub(crate) fn see(&mut self, order: &Order, batch: &RecordBatch) -> Result<(), OpsError> {
         let values = order.values(batch)?;
         for row in 0..batch.num_rows() {
             if self.seen.is_multiple_of(self.stride) {

@@ -19,7 +19,7 @@ const BATCH_ROWS: usize = 4_096;
 const WHAT: &str = "a sort";
 
 /// Takes rows in any order.
-pub(super) struct Sorter<'a> {
+pub(crate) struct Sorter<'a> {
     order: &'a Order,
     bytes_max: usize,
     held: Vec<RecordBatch>,
@@ -28,11 +28,11 @@ pub(super) struct Sorter<'a> {
 }
 
 impl<'a> Sorter<'a> {
-    pub(super) const fn new(order: &'a Order, bytes_max: usize) -> Self {
+    pub(crate) const fn new(order: &'a Order, bytes_max: usize) -> Self {
         Self { order, bytes_max, held: Vec::new(), held_bytes: 0, runs: Vec::new() }
     }
 
-    pub(super) fn push(&mut self, batch: RecordBatch) -> Result<(), OpsError> {
+    pub(crate) fn push(&mut self, batch: RecordBatch) -> Result<(), OpsError> {
         if batch.num_rows() == 0 {
             return Ok(());
         }
@@ -45,7 +45,7 @@ impl<'a> Sorter<'a> {
     }
 
     /// The rows in order.
-    pub(super) fn finish(mut self) -> Result<Sorted<'a>, OpsError> {
+    pub(crate) fn finish(mut self) -> Result<Sorted<'a>, OpsError> {
         if self.runs.is_empty() {
             let sorted = self.sorted()?;
             return Ok(Sorted::Whole { sorted, at: 0 });
@@ -93,7 +93,7 @@ fn local(source: std::io::Error) -> OpsError {
 }
 
 /// Rows in order, batch by batch.
-pub(super) enum Sorted<'a> {
+pub(crate) enum Sorted<'a> {
     /// All in memory.
     Whole { sorted: Option<RecordBatch>, at: usize },
     /// Merged from runs.
@@ -101,7 +101,7 @@ pub(super) enum Sorted<'a> {
 }
 
 /// A run that is read back.
-pub(super) struct Run {
+pub(crate) struct Run {
     reader: StreamReader<BufReader<File>>,
     batch: RecordBatch,
     keys: Vec<Vec<u8>>,
@@ -137,7 +137,7 @@ impl<'a> Sorted<'a> {
     }
 
     /// The next rows; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<RecordBatch>, OpsError> {
+    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, OpsError> {
         match self {
             Self::Whole { sorted, at } => {
                 let Some(all) = sorted else { return Ok(None) };

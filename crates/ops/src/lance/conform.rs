@@ -65,7 +65,7 @@ pub(crate) fn conformed(array: &ArrayRef, column: &Column, field: &Field) -> Res
 }
 
 /// The same values in another type that holds them; names within are those of the type.
-fn retyped(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ArrowError> {
+pub(crate) fn retyped(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ArrowError> {
     if array.data_type() == field.data_type() {
         return Ok(Arc::clone(array));
     }

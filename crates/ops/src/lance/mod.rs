@@ -6,6 +6,7 @@
 
 mod assemble;
 mod changes;
+mod columns;
 mod compact;
 mod conform;
 mod files;
@@ -19,13 +20,14 @@ mod touch;
 mod write;
 
 pub use changes::LanceChanges;
-pub use compact::{LanceCompaction, compact};
+pub use columns::{Widened, changed_fields, widen};
+pub use compact::{LanceCompactSpec, LanceCompaction, LanceGroup, compact};
 pub use files::{BATCH_ROWS, LanceFiles, LanceReader, LanceSink};
 pub use fragment::deleted_rows;
 pub use look::look;
 pub use merge::merge;
 pub use plan::LancePlan;
-pub use scan::LanceScan;
+pub use scan::{LanceScan, Written};
 pub use table::LanceTable;
 pub use touch::{delete, overwrite_where, update};
 pub use write::append;

@@ -1,5 +1,6 @@
 //! What a statement on a Lance table comes to.
 
+use lakebed_lance::keys::InsertedKeys;
 use lakebed_lance::proto::table::DataFragment;
 use lakebed_lance::{FileBounds, Reads};
 use lakebed_transaction::RowSet;
@@ -18,6 +19,8 @@ pub struct LancePlan {
     pub reads: Reads,
     /// Ids of the fields at the top whose values changed in rows that stay.
     pub fields_changed: Vec<u32>,
+    /// The keys of new rows, where the table says what its rows are known by and the statement went by that.
+    pub inserted_keys: Option<InsertedKeys>,
     /// Rows that the statement deleted.
     pub rows_deleted: u64,
     /// Rows that are new.

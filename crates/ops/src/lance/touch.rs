@@ -17,7 +17,7 @@ use lakebed_lance::Reads;
 use lakebed_lance::proto::table::DataFragment;
 use lakebed_lance::proto::table::data_fragment::RowIdSequence;
 use lakebed_lance::row_ids::RowIds;
-use lakebed_transaction::{Expr, RowSet};
+use lakebed_transaction::{Column, Expr, RowSet};
 use std::sync::Arc;
 
 /// Plans a DELETE of the rows that meet a predicate, which is bound to the table's columns.
@@ -105,14 +105,13 @@ fn reads(table: &LanceTable, predicate: &Expr, set: &[SetColumn]) -> Reads {
 /// Takes the rows out that meet a predicate. Where all do, nothing is read.
 async fn take_out(table: &LanceTable, predicate: &Expr, plan: &mut LancePlan) -> Result<(), OpsError> {
     let every = *predicate == Expr::always();
-    let read: Vec<usize> = (0..table.columns().len()).filter(|at| mentions(predicate, table, *at)).collect();
+    let (read, columns) = mentioned(predicate, table);
     for fragment in table.fragments() {
         let before = deleted_rows(&table.store, &table.snapshot, fragment).await?;
         let mut taken = RowSet::new();
         if every && fragment.physical_rows > 0 {
             taken = (0..fragment.physical_rows).collect::<RowSet>().difference(&before);
         } else {
-            let columns: Vec<_> = read.iter().filter_map(|at| table.columns().get(*at).cloned()).collect();
             let mut rows = FragmentRows::open(table, fragment, &read, Which::Without(before)).await?;
             while let Some((raw, positions)) = rows.next().await? {
                 let mask = filter_mask(predicate, &modelled(&raw, &columns)?)?;
@@ -129,8 +128,14 @@ async fn take_out(table: &LanceTable, predicate: &Expr, plan: &mut LancePlan) ->
     Ok(())
 }
 
-fn mentions(predicate: &Expr, table: &LanceTable, at: usize) -> bool {
-    predicate.columns().into_iter().filter_map(<[_]>::first).any(|name| table.position(name) == Some(at))
+/// The columns that a predicate looks at, and their places.
+pub(crate) fn mentioned(predicate: &Expr, table: &LanceTable) -> (Vec<usize>, Vec<Column>) {
+    let named = predicate.columns().into_iter().filter_map(<[_]>::first);
+    let mut read: Vec<usize> = named.filter_map(|name| table.position(name)).collect();
+    read.sort_unstable();
+    read.dedup();
+    let columns = read.iter().filter_map(|at| table.columns().get(*at).cloned()).collect();
+    (read, columns)
 }
 
 /// Goes through all rows and lets `decide` say what becomes of them, in the types of the table's columns; a replacement has only

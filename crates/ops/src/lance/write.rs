@@ -7,8 +7,8 @@ use super::table::LanceTable;
 use crate::{Batches, OpsError};
 use arrow_array::RecordBatch;
 use lakebed_data::{Collector, StatsColumns};
-use lakebed_lance::proto::table::DataFragment;
 use lakebed_lance::proto::table::data_fragment::RowIdSequence;
+use lakebed_lance::proto::table::{DataFile, DataFragment};
 use lakebed_lance::row_ids::RowIds;
 use lakebed_lance::transaction::new_fragment;
 use lakebed_lance::{FileBounds, Reads};
@@ -43,6 +43,7 @@ pub async fn append(table: &LanceTable, source: Batches) -> Result<LancePlan, Op
 pub(crate) struct Writer<'a> {
     table: &'a LanceTable,
     version: String,
+    rows_max: u64,
     open: Option<Open>,
     fragments: Vec<DataFragment>,
     bounds: BTreeMap<String, FileBounds>,
@@ -59,8 +60,14 @@ struct Open {
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(table: &'a LanceTable) -> Self {
+        Self::with_rows_max(table, FRAGMENT_ROWS_MAX)
+    }
+
+    /// A writer that closes a fragment after so many rows at most.
+    pub(crate) fn with_rows_max(table: &'a LanceTable, rows_max: u64) -> Self {
         let version = table.snapshot.header().data_format.as_ref().map(|format| format.version.clone());
-        Self { table, version: version.unwrap_or_default(), open: None, fragments: Vec::new(), bounds: BTreeMap::new() }
+        let (version, rows_max) = (version.unwrap_or_default(), rows_max.min(FRAGMENT_ROWS_MAX));
+        Self { table, version, rows_max, open: None, fragments: Vec::new(), bounds: BTreeMap::new() }
     }
 
     /// Takes rows in the types of the table's files, with their ids where they moved; how many. Rows without ids come after those
@@ -90,7 +97,7 @@ impl<'a> Writer<'a> {
                 advice: "copy the table into a new one".to_owned(),
             })?;
         }
-        if open.rows >= FRAGMENT_ROWS_MAX || open.sink.size_bytes() >= FRAGMENT_BYTES_MAX {
+        if open.rows >= self.rows_max || open.sink.size_bytes() >= FRAGMENT_BYTES_MAX {
             self.close(open).await?;
         } else {
             self.open = Some(open);
@@ -120,13 +127,10 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    #[expect(clippy::disallowed_methods, reason = "names of new data files are random")]
     async fn close(&mut self, open: Open) -> Result<(), OpsError> {
-        let (bytes, mut file) = open.sink.finish().await?;
-        let name = DataFileName { id: Uuid::from_random(*uuid::Uuid::new_v4().as_bytes()) };
-        self.table.store.put(&name.path(), bytes).await?;
-        file.path = name.file_name();
-        self.bounds.insert(file.path.clone(), self.bounds_of(&open.statistics));
+        let bounds = self.bounds_of(&open.statistics);
+        let file = put_file(self.table, open.sink).await?;
+        self.bounds.insert(file.path.clone(), bounds);
         let mut fragment = new_fragment(file, open.rows);
         if !open.ids.is_empty() {
             fragment.row_id_sequence = Some(RowIdSequence::InlineRowIds(open.ids.encode()));
@@ -141,4 +145,14 @@ impl<'a> Writer<'a> {
         let field = |name: &str| self.table.position(name).and_then(|at| ids.get(at).copied());
         statistics.bounds().into_iter().filter_map(|(name, bounds)| Some((field(&name)?, bounds))).collect()
     }
+}
+
+/// Puts a finished file among the table's, under a name of its own.
+#[expect(clippy::disallowed_methods, reason = "names of new data files are random")]
+pub(crate) async fn put_file(table: &LanceTable, sink: Box<dyn LanceSink>) -> Result<DataFile, OpsError> {
+    let (bytes, mut file) = sink.finish().await?;
+    let name = DataFileName { id: Uuid::from_random(*uuid::Uuid::new_v4().as_bytes()) };
+    table.store.put(&name.path(), bytes).await?;
+    file.path = name.file_name();
+    Ok(file)
 }

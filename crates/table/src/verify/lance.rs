@@ -6,8 +6,14 @@ use crate::lance_cleanup::named_objects;
 use crate::load;
 use crate::snapshot::LanceVersion;
 use crate::{Table, TableError};
+use lakebed_commit::ObjectName;
+use lakebed_lance::proto::table::data_fragment::RowIdSequence;
+use lakebed_lance::row_ids::RowIds;
 use lakebed_naming::Version;
+use lakebed_ops::OpsError;
+use lakebed_ops::lance::deleted_rows;
 use lakebed_storage::Listed;
+use lakebed_transaction::RowSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) async fn check(
@@ -20,7 +26,7 @@ pub(super) async fn check(
 ) -> Result<(), TableError> {
     let names = load::lance::versions(listed);
     verified.versions = names.first().zip(names.last()).map(|(first, last)| (first.version, last.version));
-    let (mut ids, mut named) = (BTreeMap::new(), BTreeSet::new());
+    let (mut ids, mut named, mut checked) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
     let mut before: Option<(Version, i64)> = None;
     for name in &names {
         step(name.version);
@@ -55,6 +61,7 @@ pub(super) async fn check(
                 verified.wrong("size", &object, Some(name.version), problem, "bring back a copy of the file");
             }
         }
+        deletions(table, &loaded, &mut checked, verified).await?;
         let heads = load::lance::heads(&**table.store(), std::slice::from_ref(name)).await?;
         let Some(head) = heads.first() else { continue };
         if let Some(transaction) = &head.transaction
@@ -79,8 +86,59 @@ pub(super) async fn check(
         }
         before = head.timestamp_ms.map(|ms| (name.version, ms)).or(before);
     }
+    row_ids(table, held, verified).await?;
     let data = |entry: &&Listed| entry.name.starts_with("data/") && !named.contains(&entry.name);
     verified.strays = listed.iter().filter(data).map(|entry| (entry.name.clone(), entry.size_bytes)).collect();
+    Ok(())
+}
+
+/// Deletion files: each can be read, and lists as many rows as the manifest says. Those that other versions name too are read once.
+async fn deletions(
+    table: &Table,
+    held: &LanceVersion,
+    checked: &mut BTreeSet<ObjectName>,
+    verified: &mut Verified,
+) -> Result<(), TableError> {
+    let version = held.snapshot.version();
+    for fragment in held.snapshot.fragments() {
+        let Some(file) = fragment.deletion_file.filter(|file| file.base_id.is_none()) else { continue };
+        let wrong = |source| load::lance::format_error(&**table.store(), source);
+        let Some(name) = held.snapshot.deletion_object(fragment).map_err(wrong)? else { continue };
+        let object = name.to_string();
+        if !checked.insert(name) || verified.findings.iter().any(|finding| finding.object == object) {
+            continue;
+        }
+        let problem = match deleted_rows(table.store(), &held.snapshot, fragment).await {
+            Ok(rows) if file.num_deleted_rows == 0 || rows.len() == file.num_deleted_rows => continue,
+            Ok(rows) => format!("it lists {} rows, and the manifest says {}", rows.len(), file.num_deleted_rows),
+            Err(OpsError::Store(error)) => return Err(TableError::Store(error)),
+            Err(error) => error.to_string(),
+        };
+        let remedy = "bring back a copy of the file, or restore a version that does not name it";
+        verified.wrong("vector", &object, Some(version), problem, remedy);
+    }
+    Ok(())
+}
+
+/// Row ids of the newest version: no live row has that of another.
+async fn row_ids(table: &Table, held: &LanceVersion, verified: &mut Verified) -> Result<(), TableError> {
+    let mut seen = RowSet::new();
+    for fragment in held.snapshot.fragments() {
+        let Some(RowIdSequence::InlineRowIds(bytes)) = &fragment.row_id_sequence else { continue };
+        let version = Some(held.snapshot.version());
+        let object = format!("fragment {}", fragment.id);
+        let Some(ids) = RowIds::decode(bytes) else {
+            let problem = "its row ids cannot be read".to_owned();
+            verified.wrong("id", &object, version, problem, "restore an earlier version");
+            continue;
+        };
+        let Ok(gone) = deleted_rows(table.store(), &held.snapshot, fragment).await else { continue };
+        let twice = ids.iter().zip(0..).filter(|(_, row)| !gone.contains(*row)).find(|(id, _)| !seen.insert(*id));
+        if let Some((id, _)) = twice {
+            let problem = format!("row id {id} stands in another fragment as well");
+            verified.wrong("id", &object, version, problem, "restore an earlier version");
+        }
+    }
     Ok(())
 }
 

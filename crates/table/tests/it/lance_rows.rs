@@ -151,7 +151,7 @@ async fn configuration_is_set_and_unset() {
 async fn statements_over_rows_say_that_this_build_has_none_of_lance() {
     let (_, mut table) = three_rows(TableFormat::Lance).await;
     let error = table.delete("id = 1", &once()).await.unwrap_err();
-    assert!(matches!(&error, TableError::Invalid { .. }) && error.to_string().contains("lance-data"), "{error}");
+    assert!(matches!(&error, TableError::NoLanceRows { .. }) && error.to_string().contains("lance-data"), "{error}");
     let error = table.checkpoint().await.unwrap_err();
     assert!(error.to_string().contains("checkpoint"), "{error}");
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, like the tests")]
 
 mod appender;
+mod batches;
 mod builders;
 mod catalog;
 mod checkpoints;
@@ -49,3 +50,4 @@ mod traced;
 mod upkeep;
 mod vacuum;
 mod verify;
+mod verify_lance;

@@ -1,0 +1,88 @@
+//! Tables of types that are seldom met, of many fragments, of old names, without a row: what a statement of ours does not name
+//! stays as it was, and both go on.
+
+use crate::python::Python;
+use crate::support::{Rows, answered, committed, open, plainly, scan, source, theirs, with};
+use lakebed_table::{CompactRequest, Compaction, ScanRequest, Table};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Pylance reads exactly these rows; so do we, as far as the program prints their types.
+async fn both(python: &Python, path: &Path, expected: &Rows) {
+    assert_eq!(&answered(&theirs(python, "rows", path, &[]).await), expected);
+    let table = open(path).await;
+    let asked = ScanRequest { columns: Some(vec!["id".to_owned(), "s".to_owned()]), ..ScanRequest::default() };
+    let mut found: Vec<(i64, Value)> =
+        scan(&table, &asked).await.into_iter().map(|row| (row["id"].as_i64().unwrap(), row["s"].clone())).collect();
+    found.sort_by_key(|(id, _)| *id);
+    assert_eq!(found, expected.iter().map(|(id, row)| (*id, row["s"].clone())).collect::<Vec<_>>());
+    let whole = table.scan(table.snapshot(), &ScanRequest::default()).unwrap().all().await.unwrap();
+    assert_eq!(whole.iter().map(arrow_array::RecordBatch::num_rows).sum::<usize>(), expected.len());
+}
+
+async fn update(table: &mut Table, expected: &mut Rows, predicate: &str, meets: impl Fn(i64) -> bool, text: &str) {
+    committed(&table.update(&[format!("s = '{text}'")], Some(predicate), &plainly()).await.unwrap());
+    for (id, row) in expected.iter_mut().filter(|(id, _)| meets(**id)) {
+        *row = with(row, json!({"s": format!("{text}"), "id": id}));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn columns_that_nobody_named_stay_as_they_were() {
+    let Some(python) = Python::find() else { return };
+    for arguments in [&[][..], &["--stable"], &["--old-names"], &["--stable", "--old-names"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.lance");
+        let made = ["--rows", "30", "--fragments", "3"].iter().chain(arguments).copied().collect::<Vec<_>>();
+        let mut expected = answered(&theirs(&python, "odd", &path, &made).await);
+        both(&python, &path, &expected).await;
+        let mut table = open(&path).await;
+        update(&mut table, &mut expected, "id % 4 = 1", |id| id % 4 == 1, "ours").await;
+        both(&python, &path, &expected).await;
+        committed(&table.delete("id IN (3, 14)", &plainly()).await.unwrap());
+        expected.retain(|id, _| ![3, 14].contains(id));
+        theirs(&python, "update", &path, &["--where", "id = 7"]).await;
+        expected.insert(7, with(&expected[&7], json!({"s": "theirs"})));
+        for request in [
+            CompactRequest { compaction: Compaction::Minor, ..CompactRequest::default() },
+            CompactRequest { cluster_by: vec!["text".to_owned()], ..CompactRequest::default() },
+            CompactRequest { cluster_by: vec!["s".to_owned(), "u64".to_owned()], ..CompactRequest::default() },
+        ] {
+            let mut table = open(&path).await;
+            committed(&table.compact(&request, &plainly()).await.unwrap());
+            both(&python, &path, &expected).await;
+        }
+        theirs(&python, "delete", &path, &["--where", "id = 0"]).await;
+        expected.remove(&0);
+        both(&python, &path, &expected).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hundreds_of_fragments_and_then_no_row() {
+    let Some(python) = Python::find() else { return };
+    for arguments in [&[][..], &["--stable"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.lance");
+        let made = ["--rows", "300", "--fragments", "150"].iter().chain(arguments).copied().collect::<Vec<_>>();
+        let mut expected = answered(&theirs(&python, "odd", &path, &made).await);
+        let mut table = open(&path).await;
+        // A row of every fragment goes, then every row of some.
+        committed(&table.delete("id % 2 = 0", &plainly()).await.unwrap());
+        committed(&table.delete("id < 21", &plainly()).await.unwrap());
+        expected.retain(|id, _| id % 2 == 1 && *id >= 21);
+        both(&python, &path, &expected).await;
+        update(&mut table, &mut expected, "id > 250", |id| id > 250, "ours").await;
+        committed(&table.compact(&CompactRequest::default(), &plainly()).await.unwrap());
+        both(&python, &path, &expected).await;
+        committed(&table.truncate(None, &plainly()).await.unwrap());
+        both(&python, &path, &Rows::new()).await;
+        let idle = table.compact(&CompactRequest::default(), &plainly()).await.unwrap();
+        assert!(matches!(idle.outcome, lakebed_transaction::Outcome::Nothing { .. }));
+        let row = json!({"id": 1, "s": "again"});
+        committed(&table.append(source(&table, std::slice::from_ref(&row)), &plainly()).await.unwrap());
+        theirs(&python, "update", &path, &["--where", "id = 1"]).await;
+        let found = answered(&theirs(&python, "rows", &path, &[]).await);
+        assert_eq!((found.len(), &found[&1]["s"], &found[&1]["struct"]), (1, &json!("theirs"), &Value::Null));
+    }
+}
