@@ -5,6 +5,7 @@ use bytes::Bytes;
 use lakebed_commit::Format;
 use lakebed_lance::manifest::{ManifestFile, decode, encode};
 use lakebed_lance::proto::table::data_overlay_file::Coverage;
+use lakebed_lance::proto::table::transaction::rewrite::RewriteGroup;
 use lakebed_lance::proto::table::transaction::{
     CreateIndex, DataOverlay, DataOverlayGroup, Operation, UpdateMemWalState,
 };
@@ -78,6 +79,21 @@ fn overlays_say_which_version_they_came_with_and_set_their_flag() {
         overlay.groups[0].overlays[0].coverage = Some(Coverage::SharedOffsetBitmap(Bytes::from_static(b"?")));
     }
     assert!(after(&second, 5, damaged).is_err());
+}
+
+#[test]
+fn groups_of_one_rewrite_are_given_ids_one_after_the_other() {
+    let more = (1..4).map(|at| new_fragment(data_file(&format!("{at}.lance"), &[0]), 10)).collect();
+    let base = built(&mut Pending::new(table(false), append(head(1, 2), more), 1).unwrap(), 2).unwrap();
+    let group = |at: usize, name: &str| RewriteGroup {
+        old_fragments: base.fragments()[at..at + 2].to_vec(),
+        new_fragments: vec![new_fragment(data_file(name, &[0]), 20)],
+    };
+    let message = transaction::rewrite(head(2, 3), vec![group(0, "x.lance"), group(2, "y.lance")]);
+    let after = built(&mut Pending::new(Arc::clone(&base), message, 1).unwrap(), 3).unwrap();
+    let found: Vec<_> = after.fragments().iter().map(|one| (one.id, one.files[0].path.as_str())).collect();
+    assert_eq!(found, [(4, "x.lance"), (5, "y.lance")]);
+    assert_eq!(after.manifest().max_fragment_id, Some(5));
 }
 
 #[test]

@@ -95,7 +95,22 @@ async fn beside(table: &Table, step: &Step) {
             done(&branch.delete(&predicate.sql(BACKSLASH), &commit).await.unwrap());
         }
         Step::Unbranch(name) => table.remove_branch(name).await.unwrap(),
-        other => panic!("{other:?} makes a version"),
+        Step::Append(_)
+        | Step::Overwrite(_)
+        | Step::Delete(_)
+        | Step::Truncate
+        | Step::Update(..)
+        | Step::Merge(..)
+        | Step::Compact(_)
+        | Step::AddColumn(..)
+        | Step::DropColumn(_)
+        | Step::RenameColumn(..)
+        | Step::Set(..)
+        | Step::Describe(..)
+        | Step::CreateIndex(..)
+        | Step::DropIndex(_)
+        | Step::OptimizeIndices
+        | Step::Restore(_) => panic!("{step:?} makes a version"),
     }
 }
 
@@ -141,7 +156,22 @@ async fn prepared(table: &Table, step: &Step, random: &mut Random) -> Transactio
         }),
         Step::Set(map, key, value) => return maps(version, id, map, key, value.as_ref()),
         Step::Describe(column, text) => return described(version, id, column, text),
-        other => panic!("{other:?} is a statement"),
+        Step::Append(_)
+        | Step::Overwrite(_)
+        | Step::Delete(_)
+        | Step::Truncate
+        | Step::Update(..)
+        | Step::Merge(..)
+        | Step::Compact(_)
+        | Step::CreateIndex(..)
+        | Step::OptimizeIndices
+        | Step::Restore(_)
+        | Step::Tag(..)
+        | Step::Untag(_)
+        | Step::Branch(..)
+        | Step::BranchAppend(..)
+        | Step::BranchDelete(..)
+        | Step::Unbranch(_) => panic!("{step:?} is no prepared transaction"),
     };
     let (read_version, uuid) = (version.version().get(), id.to_string());
     Transaction::new(Message { read_version, uuid, operation: Some(operation), ..Message::default() })
