@@ -37,6 +37,8 @@ struct Case<I> {
     real: Vec<u64>,
     /// The freed numbers that its entry filled, for a while or for good.
     strayed: Vec<u64>,
+    /// Of `real`, what stood when a search for it began; what lands during the search, it may see or not.
+    searched: Vec<u64>,
 }
 
 struct Entry {
@@ -101,7 +103,14 @@ impl<X: Family> Audit<X> {
     pub(crate) fn begin(&mut self, id: &str, intent: X::Intent) {
         self.cases.insert(
             id.to_owned(),
-            Case { intent, fate: Fate::Open, again: false, real: Vec::new(), strayed: Vec::new() },
+            Case {
+                intent,
+                fate: Fate::Open,
+                again: false,
+                real: Vec::new(),
+                strayed: Vec::new(),
+                searched: Vec::new(),
+            },
         );
     }
 
@@ -239,6 +248,13 @@ impl<X: Family> Audit<X> {
         }
     }
 
+    /// A search for a transaction begins.
+    pub(crate) fn searches(&mut self, id: &str) {
+        if let Some(case) = self.cases.get_mut(id) {
+            case.searched.clone_from(&case.real);
+        }
+    }
+
     /// A search for a transaction ended.
     pub(crate) fn found(&mut self, id: &str, above: Option<Version>, found: Found) {
         let Some(case) = self.cases.get(id) else { return };
@@ -251,10 +267,10 @@ impl<X: Family> Audit<X> {
                 !case.real.iter().any(within) && first.is_none_or(|first| oldest.get() <= first)
             }
             Found::OutOfReach { oldest: Some(oldest) } => {
-                !case.real.iter().any(|at| *at >= oldest.get())
+                !case.searched.iter().any(|at| *at >= oldest.get())
                     && first.is_none_or(|first| self.cleaned.range(first..oldest.get()).next().is_some())
             }
-            Found::OutOfReach { oldest: None } => self.tip.is_none() || case.real.is_empty(),
+            Found::OutOfReach { oldest: None } => case.searched.is_empty(),
         };
         if !holds {
             let detail = format!("{id} was found {found:?} above {above:?}; it is in {:?}", case.real);

@@ -320,6 +320,11 @@ impl<X: Family> Writer<X> {
             let (pending, base) = (work.pending.clone(), work.base);
             return self.commit(work, pending, base, view);
         }
+        self.search(work, view)
+    }
+
+    fn search(&mut self, work: Box<Work<X>>, view: &mut View<'_, X>) -> Next {
+        view.audit.searches(work.id.as_str());
         let mut find = Box::new(Find::new(X::FORMAT, work.id.clone(), work.base));
         let step = find.start();
         self.finding(step, work, find, view)
@@ -339,9 +344,7 @@ impl<X: Family> Writer<X> {
             }
             FindStep::Done(Err(_)) if view.rng.chance(900) => {
                 // The search could not ask; it begins again.
-                let mut find = Box::new(Find::new(X::FORMAT, work.id.clone(), work.base));
-                let step = find.start();
-                self.finding(step, work, find, view)
+                self.search(work, view)
             }
             FindStep::Done(Err(_)) => self.rest(view),
             FindStep::Done(Ok(found)) => {

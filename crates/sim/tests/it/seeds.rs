@@ -64,6 +64,17 @@ fn lance_second_half() {
     is_hard(Format::Lance, &seeds(Format::Lance, LANCE / 2, LANCE / 2), LANCE / 2);
 }
 
+/// Seeds beyond those of every run that once showed something: 28,324 has an entry that lands between a search's look at an empty log
+/// and its answer.
+#[test]
+fn seeds_that_once_failed_break_no_rule() {
+    for (format, seed) in [(Format::Delta, 28_324)] {
+        if let Err(failure) = check(format, seed, None) {
+            panic!("{failure}");
+        }
+    }
+}
+
 #[test]
 fn a_seed_from_the_environment_is_replayed() {
     let Ok(text) = std::env::var("LAKEBED_SIM_SEED") else { return };
