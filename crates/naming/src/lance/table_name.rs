@@ -58,6 +58,7 @@ impl<'a> TableName<'a> {
     pub fn parse(path: &'a str) -> Self {
         let Some((folder, rest)) = path.split_once('/') else { return Self::Other };
         let found = match folder {
+            "_transactions" | "_deletions" | "_indices" | "data" if is_hidden_temporary(rest) => Some(Self::Temporary),
             "_versions" => direct(rest).map(|file| match ManifestName::parse(file) {
                 ManifestName::Temporary => Self::Temporary,
                 name @ (ManifestName::Version { .. }
@@ -68,7 +69,6 @@ impl<'a> TableName<'a> {
             }),
             "_transactions" => TransactionFileName::parse(rest).map(Self::Transaction),
             "_deletions" => DeletionFileName::parse(rest).map(Self::Deletion),
-            "data" if rest.starts_with(".tmp") => Some(Self::Temporary),
             "data" => (!rest.is_empty()).then(|| Self::Data { path: rest, name: DataFileName::parse(rest) }),
             "_indices" => parse_index(rest),
             "_refs" => parse_ref(rest),
@@ -100,6 +100,11 @@ fn parse_ref(rest: &str) -> Option<TableName<'_>> {
         "branches" => BranchName::parse(file).map(TableName::Branch),
         _ => None,
     }
+}
+
+/// `.tmp…`: what Lance's local writers and ours call a file until it is whole.
+fn is_hidden_temporary(rest: &str) -> bool {
+    rest.starts_with(".tmp") || rest.rsplit_once('/').is_some_and(|(_, file)| file.starts_with(".tmp"))
 }
 
 /// `<name>#<n>` of local puts and `<name>.tmp.<uuid>` of local renames.

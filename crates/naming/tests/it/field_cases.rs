@@ -1,7 +1,7 @@
 //! Ways in which names went wrong in the wild.
 
 use lakebed_naming::delta::{LogListing, LogName, TemporaryName, commit_file};
-use lakebed_naming::lance::{ManifestName, Scheme, manifest_path, newest};
+use lakebed_naming::lance::{ManifestName, Scheme, TableName, manifest_path, newest};
 use lakebed_naming::{NameError, Version};
 
 use crate::delta_listing::{classic, commits, part, version};
@@ -141,4 +141,8 @@ fn case_66_interrupted_local_puts_are_temporary() {
     assert!(matches!(parsed, LogName::Temporary(TemporaryName::LocalPut { number: 1, .. })));
     assert_eq!(ManifestName::parse("4.manifest#1"), ManifestName::Temporary);
     assert_eq!(newest(["3.manifest", "4.manifest#1"]).unwrap().unwrap().version, version(3));
+    // As a killed pylance leaves it.
+    for name in ["_transactions/.tmpl9CJoE", "data/.tmpl9CJoE", "_deletions/.tmp-0-1", "_versions/.tmp_7.manifest"] {
+        assert_eq!(TableName::parse(name), TableName::Temporary, "{name}");
+    }
 }

@@ -173,7 +173,7 @@ impl Plan {
         for folder in FOLDERS {
             for entry in list_all(store, folder, None).await? {
                 let goes = match TableName::parse(&entry.name) {
-                    TableName::Temporary => entry.modified_ms < aged_ms,
+                    TableName::Temporary => entry.modified_ms < aged_ms && !self.kept.names(&entry.name),
                     TableName::Transaction(_)
                     | TableName::Deletion(_)
                     | TableName::Data { .. }

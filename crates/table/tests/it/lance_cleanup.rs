@@ -168,11 +168,13 @@ async fn temporary_files_of_the_dead_go() {
     let week = 7 * 86_400_000;
     local.put("_versions/.tmp-0-1", b"half", now_ms() - week - 1_000);
     local.put("data/.tmp-0-2", b"half", now_ms() - week - 1_000);
+    local.put("_transactions/.tmpl9CJoE", b"half", now_ms() - week - 1_000);
     local.put("_versions/.tmp-0-3", b"half", now_ms() - week + 60_000);
+    local.put("_transactions/.tmpXXXXXX", b"half", now_ms() - week + 60_000);
     let mut table = opened(&local.store()).await;
     let mut removed = table.vacuum(None, false, false).await.unwrap().files;
     removed.sort_unstable();
-    assert_eq!(removed, ["_versions/.tmp-0-1", "data/.tmp-0-2"]);
+    assert_eq!(removed, ["_transactions/.tmpl9CJoE", "_versions/.tmp-0-1", "data/.tmp-0-2"]);
     assert!(local.has("_versions/.tmp-0-3") && !local.has("data/.tmp-0-2"));
 }
 

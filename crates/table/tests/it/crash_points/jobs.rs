@@ -226,7 +226,7 @@ impl Job {
     pub(super) const fn must_call(self) -> &'static [&'static str] {
         match self {
             Self::Create(_) | Self::Append(_) | Self::Compact => &["linkat", "fsync"],
-            Self::Indexed(_) => &["linkat", "fsync", "pwrite64", "fdatasync"],
+            Self::Indexed(_) => &["rename", "fsync", "pwrite64"],
             Self::CleanLog | Self::Vacuum(_) => &["unlink"],
             Self::CompactLog => &["fsync"],
             Self::Migrate => &["fsync", "unlink"],
