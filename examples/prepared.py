@@ -112,7 +112,7 @@ def commit_once(lakebed, table, adds, application, version):
         prepared = os.path.join(folder, "actions.json")
         with open(prepared, "w", encoding="utf-8") as file:
             file.writelines(json.dumps(line) + "\n" for line in [says, txn, *adds])
-        return run(lakebed, "commit", table, prepared)
+        return run(lakebed, "commit", table, prepared, "--check-files")
 
 
 def run(lakebed, *arguments):

@@ -226,6 +226,12 @@ class World:
         self.our_compaction()
         self.keeps(ids, "our compaction")
         self.our_merge([row(1, "b", -11), row(50, "a")])
+        ids = self.row_ids()
+        self.our_compaction("--minor")
+        self.keeps(ids, "our minor compaction")
+        # Along the table's own columns where it has some; one alone is sorted by, several are a curve.
+        self.our_compaction("--cluster-by", "p,v" if "clustered" in self.extras else "v")
+        self.keeps(ids, "our clustering")
         scope = [row(61, "zz"), row(62, "zz")]
         self.lakebed.commit("overwrite", self.path, self.lakebed.rows_file(scope), "--where", "p = 'zz'")
         self.update(lambda r: None if r[1] == "zz" else r)
@@ -294,12 +300,12 @@ class World:
                 kept = [line for line in lines if not line.startswith(('{"add"', '{"remove"'))]
                 commit.write_text("\n".join(kept) + "\n")
 
-    def our_compaction(self):
+    def our_compaction(self, *how):
         """Small files of both writers, joined by us; nothing is left to do where Spark joined them all."""
-        answer = self.lakebed.run("compact", self.path, "--durability", "none")
+        answer = self.lakebed.run("compact", self.path, *how, "--durability", "none")
         if answer["outcome"] not in ("committed", "nothing"):
-            raise SystemExit(f"{self.name}: our compaction: {answer}")
-        self.check("our compaction")
+            raise SystemExit(f"{self.name}: our compaction {how}: {answer}")
+        self.check(f"our compaction {how}")
 
     def row_ids(self):
         if "ids" not in self.extras:

@@ -434,6 +434,9 @@ pub(crate) struct CommitArgs {
     pub(crate) table: String,
     /// A Lance transaction message (.txn), or the actions of a Delta commit (.json).
     pub(crate) file: PathBuf,
+    /// Look first whether every data file that a Delta commit adds is there, and as large as it says: one request for each.
+    #[arg(long)]
+    pub(crate) check_files: bool,
     #[command(flatten)]
     pub(crate) committing: Committing,
 }
@@ -527,6 +530,9 @@ pub(crate) struct ExplainArgs {
     /// What ours read: a Lance manifest, or the folder of a Delta table.
     #[arg(long, value_name = "PATH")]
     pub(crate) base: Option<PathBuf>,
+    /// Which version of the base ours read, where it is a Delta table [default: its newest].
+    #[arg(long, value_name = "VERSION", requires = "base")]
+    pub(crate) at: Option<u64>,
     /// Which compaction a compaction is, ours or landed, for the policy maxcompute: minor keeps deleted rows readable, major
     /// drops them. No log entry says it, and without it a compaction is outside that matrix.
     #[arg(long, value_enum)]
@@ -534,8 +540,8 @@ pub(crate) struct ExplainArgs {
     /// Add the actions of ours as they would be written next, commitInfo first (Delta; needs --base).
     #[arg(long)]
     pub(crate) rebased: bool,
-    /// JSON lines of {"id","policy","ours","landed":[…],"base","compaction"}; one JSON line is printed for each.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "ours", "landed", "base", "compaction"])]
+    /// JSON lines of {"id","policy","ours","landed":[…],"base","at","compaction"}; one JSON line is printed for each.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "ours", "landed", "base", "at", "compaction"])]
     pub(crate) batch: Option<PathBuf>,
 }
 

@@ -80,6 +80,7 @@ impl Table {
 fn delta_entry(version: Version, time_ms: i64, actions: &[Action], info: Option<&CommitInfo>) -> HistoryEntry {
     let data_change = changes_data(actions);
     let metrics = info.and_then(|info| info.0.get("operationMetrics")).and_then(|metrics| metrics.as_object());
+    let parameters = info.and_then(|info| info.0.get("operationParameters")).and_then(|told| told.as_object());
     HistoryEntry {
         version,
         timestamp_ms: Some(time_ms),
@@ -93,6 +94,11 @@ fn delta_entry(version: Version, time_ms: i64, actions: &[Action], info: Option<
             .and_then(|text| text.parse().ok())
             .unwrap_or(0),
         policy: info.and_then(|info| info.own_note("policy")),
+        parameters: parameters
+            .into_iter()
+            .flat_map(serde_json::Map::keys)
+            .filter_map(|key| Some((key.clone(), info?.parameter(key)?)))
+            .collect(),
         metrics: metrics
             .into_iter()
             .flatten()
@@ -115,6 +121,7 @@ fn lance_entry(head: &VersionHead) -> HistoryEntry {
         attempts: property("lakebed.attempts").and_then(|text| text.parse().ok()),
         lost_plannings: 0,
         policy: property(POLICY_KEY).cloned(),
+        parameters: BTreeMap::new(),
         metrics: BTreeMap::new(),
     }
 }

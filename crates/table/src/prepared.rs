@@ -283,6 +283,26 @@ impl Table {
         }
     }
 
+    /// Looks whether the data files that prepared Delta actions add are there, and as large as the actions say: one request for
+    /// each. A commit does not look, because who prepared it has just written them.
+    ///
+    /// # Errors
+    /// The bytes are no transaction, a file is missing or has another size, or the store cannot be asked.
+    pub async fn check_prepared_files(&self, prepared: &Prepared) -> Result<(), TableError> {
+        let parsed;
+        let actions = match prepared {
+            Prepared::LanceTransaction(_) => return Ok(()),
+            Prepared::Delta(prepared) => &prepared.transaction.actions,
+            Prepared::DeltaActions(bytes) => {
+                let object = "the prepared actions";
+                parsed = parse_actions(object, bytes)
+                    .map_err(|source| TableError::Delta { root: object.to_owned(), source })?;
+                &parsed
+            }
+        };
+        prepared_checks::files_are_there(&**self.store(), actions).await
+    }
+
     async fn commit_prepared_delta(
         &mut self,
         held: DeltaVersion,

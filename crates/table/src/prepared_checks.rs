@@ -2,9 +2,11 @@
 //! before it can make the table unreadable to anybody.
 
 use crate::TableError;
+use futures::future::try_join_all;
 use lakebed_delta::action::{Action, Add, Protocol, Remove};
 use lakebed_delta::{Snapshot, partition};
 use lakebed_naming::delta::DataPath;
+use lakebed_storage::Store;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use std::collections::HashSet;
 use std::fmt;
@@ -125,6 +127,51 @@ fn removal(snapshot: &Snapshot, live: &HashSet<Arc<str>>, remove: &Remove) -> Re
         ),
         "name the version that was read in commitInfo.readVersion, or plan again on the newest version",
     ))
+}
+
+/// Files looked for at once.
+const LOOKED_FOR_AT_ONCE: usize = 32;
+
+/// Every file that comes in stands below the table's root as the action says; of one elsewhere the store does not know.
+pub(crate) async fn files_are_there(store: &dyn Store, actions: &[Action]) -> Result<(), TableError> {
+    let come: Vec<(&str, i64)> = actions
+        .iter()
+        .filter_map(|action| match action {
+            Action::Add(add) => Some((&*add.path, add.size)),
+            Action::Cdc(cdc) => Some((&*cdc.path, cdc.size)),
+            Action::Remove(_)
+            | Action::Metadata(_)
+            | Action::Protocol(_)
+            | Action::Txn(_)
+            | Action::Domain(_)
+            | Action::CommitInfo(_)
+            | Action::CheckpointMetadata(_)
+            | Action::Sidecar(_) => None,
+        })
+        .collect();
+    for some in come.chunks(LOOKED_FOR_AT_ONCE) {
+        try_join_all(some.iter().map(|(path, size)| is_there(store, path, *size))).await?;
+    }
+    Ok(())
+}
+
+async fn is_there(store: &dyn Store, path: &str, size: i64) -> Result<(), TableError> {
+    let Ok(DataPath::Relative(name)) = DataPath::decode(path) else { return Ok(()) };
+    match store.head(&name).await? {
+        Some(found) if u64::try_from(size) == Ok(found.size_bytes) => Ok(()),
+        Some(found) => Err(invalid(
+            format!(
+                "the added file `{path}` has {} bytes below {}, and the action says {size}",
+                found.size_bytes,
+                store.root()
+            ),
+            "write the file to its end before its action is prepared, and give its size there",
+        )),
+        None => Err(invalid(
+            format!("the added file `{path}` is not below {}", store.root()),
+            "write the data files there first; paths are relative to the table's root and percent-encoded",
+        )),
+    }
 }
 
 /// A protocol that says less than the table's would let readers in that read it wrongly.

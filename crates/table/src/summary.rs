@@ -142,6 +142,8 @@ pub struct HistoryEntry {
     pub lost_plannings: u32,
     /// The policy that judged it (ours only).
     pub policy: Option<String>,
+    /// What the statement was told, such as its predicate, as the log has it; a value that is no text by its JSON text (Delta).
+    pub parameters: BTreeMap<String, String>,
     /// What the writer counted.
     pub metrics: BTreeMap<String, String>,
 }

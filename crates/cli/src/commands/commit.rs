@@ -33,6 +33,9 @@ pub(crate) async fn run(args: CommitArgs, global: &Global) -> Result<Exit, CliEr
             "commit it to the table that it was prepared for",
         ));
     }
+    if args.check_files {
+        table.check_prepared_files(&prepared).await?;
+    }
     let report = table.commit_prepared(prepared, &options).await?;
     commands::finish(&table, "committed", &report, global).await
 }

@@ -68,8 +68,27 @@ fn document(timed: &Timed) -> Value {
         "time_version_ms": timed.time_version.and_then(|(_, ms)| ms),
         "attempts": entry.attempts,
         "policy": entry.policy,
+        "parameters": entry.parameters,
         "metrics": entry.metrics,
     })
+}
+
+/// Longer predicates are cut in the table; `--json` has them whole.
+const PREDICATE_CHARS_MAX: usize = 60;
+
+/// An operation with its predicate, where it had one: Spark and we write a list of conditions that hold together.
+fn statement(operation: &str, predicate: Option<&String>) -> String {
+    let Some(text) = predicate else { return operation.to_owned() };
+    let list = serde_json::from_str::<Vec<String>>(text).map(|list| list.join(" AND "));
+    let text = list.unwrap_or_else(|_| text.clone());
+    if text.is_empty() {
+        return operation.to_owned();
+    }
+    let mut cut: String = text.chars().take(PREDICATE_CHARS_MAX).collect();
+    if cut.len() < text.len() {
+        cut.push('…');
+    }
+    format!("{operation} ({cut})")
 }
 
 /// The versions as a table.
@@ -79,7 +98,7 @@ pub(crate) fn text(entries: &[Timed]) -> String {
         [
             entry.version.to_string(),
             output::or_dash(entry.timestamp_ms.map(clock::utc)),
-            output::or_dash(entry.operation.clone()),
+            output::or_dash(entry.operation.as_deref().map(|name| statement(name, entry.parameters.get("predicate")))),
             output::or_dash(entry.read_version),
             if entry.data_change { "yes" } else { "no" }.to_owned(),
             output::or_dash(entry.attempts),

@@ -191,6 +191,57 @@ fn prepared_delta_actions_are_committed() {
     assert_eq!(lakebed.json(&["show", "trips"])["num_files"], 2);
 }
 
+/// A commit whose data files are not there, or not whole, is refused where somebody asks for a look.
+#[test]
+fn the_files_of_a_prepared_commit_are_looked_for_where_asked() {
+    let lakebed = trips();
+    let add = |path: &str, size: usize| {
+        let add = json!({"path": path, "partitionValues": {}, "size": size, "modificationTime": 1, "dataChange": true});
+        lakebed.write("p.json", json!({"add": add}).to_string());
+    };
+    lakebed.write("trips/a b.parquet", "1234");
+    for (path, size, told) in [("gone.parquet", 4, "is not below"), ("a%20b.parquet", 5, "has 4 bytes")] {
+        add(path, size);
+        let said = lakebed.fails(1, &["commit", "trips", "p.json", "--check-files"]);
+        assert!(said.contains(path) && said.contains(told), "{said}");
+        assert_eq!(lakebed.json(&["show", "trips"])["version"], 1);
+    }
+    add("a%20b.parquet", 4);
+    assert_eq!(lakebed.json(&["commit", "trips", "p.json", "--check-files"])["version"], 2);
+}
+
+#[test]
+fn the_history_tells_what_statements_were_told() {
+    let lakebed = trips();
+    lakebed.ok(&["delete", "trips", "--where", "id = 1"]);
+    lakebed.ok(&["update", "trips", "--set", "city = 'Ulm'", "--where", "id > 2"]);
+    let history = lakebed.json(&["history", "trips"]);
+    assert_eq!(history[0]["parameters"], json!({"predicate": "[\"id > 2\"]"}));
+    assert_eq!(history[1]["parameters"], json!({"predicate": "[\"id = 1\"]"}));
+    assert_eq!(history[2]["parameters"]["mode"], "Append");
+    let text = lakebed.ok(&["history", "trips"]).stdout;
+    assert!(text.contains("DELETE (id = 1)") && text.contains("UPDATE (id > 2)"), "{text}");
+}
+
+/// What ours read may be an older version of the base: there the row that it deletes was still in a file of its own.
+#[test]
+fn an_older_version_of_the_base_can_be_named() {
+    let lakebed = trips();
+    lakebed.ok(&["set", "trips", "delta.isolationLevel=Serializable"]);
+    lakebed.write("ours.json", json!({"commitInfo": {"operation": "WRITE", "operationParameters": {}}}).to_string());
+    let level = |at: &[&str]| {
+        let mut words = vec!["explain", "--policy", "delta", "--ours", "ours.json", "--base", "trips", "--rebased"];
+        words.extend(at);
+        let answer = lakebed.json(&words);
+        answer["rebased"][0]["commitInfo"]["readVersion"].clone()
+    };
+    assert_eq!([level(&[]), level(&["--at", "1"]), level(&["--at", "0"])], [json!(2), json!(1), json!(0)]);
+    let told =
+        lakebed.fails(1, &["explain", "--policy", "delta", "--ours", "ours.json", "--base", "trips", "--at", "7"]);
+    assert!(told.contains('7'), "{told}");
+    lakebed.fails(2, &["explain", "--policy", "delta", "--ours", "ours.json", "--at", "1"]);
+}
+
 #[test]
 fn a_lance_table_is_created_and_configured() {
     let lakebed = Lakebed::new();

@@ -67,11 +67,15 @@ fn case_of(value: &Value, rebased: bool) -> Result<Case, String> {
         Some(Value::String(path)) => Some(PathBuf::from(path)),
         Some(_) => return Err("`base` is no text".to_owned()),
     };
+    let at = match value.get("at") {
+        None | Some(Value::Null) => None,
+        Some(number) => Some(number.as_u64().ok_or_else(|| "`at` is no version".to_owned())?),
+    };
     let compaction = match value.get("compaction") {
         None | Some(Value::Null) => Compaction::Unknown,
         Some(name) if name == "minor" => Compaction::Minor,
         Some(name) if name == "major" => Compaction::Major,
         Some(_) => return Err("`compaction` is neither minor nor major".to_owned()),
     };
-    Ok(Case { policy: text("policy")?, ours: PathBuf::from(text("ours")?), landed, base, compaction, rebased })
+    Ok(Case { policy: text("policy")?, ours: PathBuf::from(text("ours")?), landed, base, at, compaction, rebased })
 }

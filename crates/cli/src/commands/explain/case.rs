@@ -19,6 +19,8 @@ pub(super) struct Case {
     pub(super) ours: PathBuf,
     pub(super) landed: Vec<PathBuf>,
     pub(super) base: Option<PathBuf>,
+    /// Which version of a Delta table; the newest where nobody says.
+    pub(super) at: Option<u64>,
     /// Which compaction a compaction is, ours or landed; matters to the matrix of MaxCompute.
     pub(super) compaction: Compaction,
     /// Whether the actions of ours as they would be written next are asked for.
@@ -51,7 +53,7 @@ pub(super) struct Answer {
 #[derive(Default)]
 pub(super) struct Bases {
     pub(super) lance: HashMap<PathBuf, Arc<lakebed_lance::Snapshot>>,
-    pub(super) delta: HashMap<PathBuf, Arc<lakebed_delta::Snapshot>>,
+    pub(super) delta: HashMap<(PathBuf, Option<u64>), Arc<lakebed_delta::Snapshot>>,
 }
 
 impl Case {

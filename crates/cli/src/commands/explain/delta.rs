@@ -8,7 +8,7 @@ use lakebed_conflict::delta::{DeltaFacts, DeltaPolicy};
 use lakebed_conflict::maxcompute::{Hints, MaxComputeFacts};
 use lakebed_delta::{Core, Landed, Transaction};
 use lakebed_naming::Version;
-use lakebed_table::{OpenOptions, Snapshot, Table, TableFormat, parse_prepared_delta};
+use lakebed_table::{OpenOptions, Snapshot, Table, TableFormat, VersionSpec, parse_prepared_delta};
 use lakebed_transaction::Judgement;
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(super) async fn in_the_matrix(case: &Case, hints: Hints, bases: &mut Bases) 
 /// Ours, and the version that it read.
 pub(super) async fn ours(case: &Case, bases: &mut Bases) -> Result<(Transaction, Option<Arc<Core>>), CliError> {
     let core = match &case.base {
-        Some(path) => Some(Arc::clone(table(path, bases).await?.core())),
+        Some(path) => Some(Arc::clone(table(path, case.at, bases).await?.core())),
         None => None,
     };
     let columns = core.as_deref().map(Core::partition_columns).unwrap_or_default();
@@ -94,17 +94,26 @@ fn over_all(
     Ok((judgement, at, at.and_then(|at| landed.get(at).cloned())))
 }
 
-/// The newest version of the table in a folder.
-pub(super) async fn table(path: &Path, bases: &mut Bases) -> Result<Arc<lakebed_delta::Snapshot>, CliError> {
-    if let Some(known) = bases.delta.get(path) {
+/// A version of the table in a folder; the newest where nobody says.
+pub(super) async fn table(
+    path: &Path,
+    at: Option<u64>,
+    bases: &mut Bases,
+) -> Result<Arc<lakebed_delta::Snapshot>, CliError> {
+    let key = (path.to_owned(), at);
+    if let Some(known) = bases.delta.get(&key) {
         return Ok(Arc::clone(known));
     }
     let options = OpenOptions { format: Some(TableFormat::Delta), isolated: true, ..OpenOptions::default() };
     let table = Table::open(&path.display().to_string(), &options).await?;
-    match table.snapshot() {
+    let snapshot = match at {
+        Some(version) => table.at(VersionSpec::Number(version)).await?,
+        None => table.snapshot().clone(),
+    };
+    match snapshot {
         Snapshot::Delta(held) => {
-            bases.delta.insert(path.to_owned(), Arc::clone(&held.snapshot));
-            Ok(Arc::clone(&held.snapshot))
+            bases.delta.insert(key, Arc::clone(&held.snapshot));
+            Ok(held.snapshot)
         }
         Snapshot::Lance(_) => Err(CliError::usage(
             format!("{} is a Lance table", path.display()),

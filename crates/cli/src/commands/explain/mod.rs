@@ -23,7 +23,8 @@ pub(crate) async fn run(args: ExplainArgs, json: bool) -> Result<Exit, CliError>
         return Err(CliError::usage("--policy and --ours are missing", "name both, or a --batch"));
     };
     let compaction = args.compaction.map_or(Compaction::Unknown, Into::into);
-    let case = Case { policy, ours, landed: args.landed, base: args.base, compaction, rebased: args.rebased };
+    let case =
+        Case { policy, ours, landed: args.landed, base: args.base, at: args.at, compaction, rebased: args.rebased };
     let answer = case.judge(&mut Bases::default()).await?;
     if json {
         output::document(&answer.document())?;

@@ -29,7 +29,7 @@ pub(super) async fn judge(case: &Case, table: &'static PreciseTable, bases: &mut
 async fn on_delta(case: &Case, table: &'static PreciseTable, bases: &mut Bases) -> Result<Answer, CliError> {
     let (transaction, core) = delta::ours(case, bases).await?;
     let base = match &case.base {
-        Some(path) => Some(delta::table(path, bases).await?),
+        Some(path) => Some(delta::table(path, case.at, bases).await?),
         None => None,
     };
     let mut definitions = transaction.facts(core.as_deref());
