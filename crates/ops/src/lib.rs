@@ -7,7 +7,7 @@
 //! ```
 //! use arrow_array::record_batch;
 //! use lakebed_delta::{Load, LoadStep, action::write_actions};
-//! use lakebed_ops::{TableDefinition, Writing, append, delta, delta_definition};
+//! use lakebed_ops::{Layout, TableDefinition, Writing, append, delta, delta_definition};
 //! use lakebed_storage::{MemoryStore, Store};
 //! use lakebed_transaction::{Column, ColumnType};
 //! use std::sync::Arc;
@@ -26,7 +26,8 @@
 //!
 //! let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
 //! let batch = record_batch!(("id", Int32, [1, 2, 3]))?;
-//! let plan = append(&store, &*version, Box::new([Ok(batch)].into_iter()), &Writing::default()).await?;
+//! let layout = Layout::of(version.core())?;
+//! let plan = append(&store, &layout, Box::new([Ok(batch)].into_iter()), &Writing::default()).await?;
 //! assert_eq!((plan.added.len(), plan.rows_inserted), (1, 3));
 //! assert!(store.head(&plan.added[0].object).await?.is_some(), "the file stands; no version names it yet");
 //! let statement = delta::statement(&version, &plan, 1_700_000_000_001)?;
