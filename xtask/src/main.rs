@@ -11,6 +11,7 @@
 //! - `race` lets processes race on tables of both formats at every level and checks what the level promises; `compare` plays one
 //!   schedule under every policy;
 //! - `stores up|down` starts and stops the servers that the tests of stores and indexes need;
+//! - `stores ceph` runs the tests of S3 on a Ceph RADOS gateway, or on the server that `$LAKEBED_TEST_S3` names;
 //! - `test` runs every test, those against the real clients included.
 //!
 //! Nothing here depends on the product, so that a chore starts at once.
@@ -35,7 +36,7 @@ use workspace::Workspace;
 
 const USAGE: &str = "usage: cargo xtask build --full | codegen [--check] | compare [OPTION…] | full CARGO-COMMAND… | install | \
                      interop spark [--all | --only TABLE] | kills [--kills N] | packages [--no-verify] | \
-                     python | race [OPTION…] | stores up|down | tidy | test";
+                     python | race [OPTION…] | stores up|down|ceph | tidy | test";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -66,6 +67,7 @@ fn run(args: &[&str]) -> Result<(), Error> {
         ["race" | "compare", ..] => full::trials(&workspace, args),
         ["stores", "up"] => stores::up(&workspace),
         ["stores", "down"] => stores::stop(&workspace),
+        ["stores", "ceph"] => stores::ceph::run(&workspace),
         ["tidy"] => tidy::run(&workspace),
         ["test"] => suite::run(&workspace),
         _ => Err(Error::Usage(USAGE)),

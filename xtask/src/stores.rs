@@ -1,5 +1,6 @@
 //! `stores up|down`: the servers that the tests of stores and indexes need, from nothing, on free ports of this machine.
 
+pub(crate) mod ceph;
 mod server;
 mod setup;
 

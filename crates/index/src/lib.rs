@@ -9,7 +9,7 @@
 //! | `sqlite:PATH` | `sqlite` | a file on this machine |
 //! | `postgres://user@host/database` | `postgres` | a table `lakebed_index` there |
 //! | `redis://host:port/0` | `redis` | hashes `lakebed:{key}:names` |
-//! | `dynamodb:TABLE` | `dynamodb` | an existing DynamoDB table in pylance's layout or in Spark's, whichever its key is |
+//! | `dynamodb:TABLE`, `dynamodb:TABLE?layout=delta&scheme=s3a` | `dynamodb` | an existing DynamoDB table in pylance's layout, or in Spark's |
 //!
 //! Each says in its documentation what a row looks like and what its server has to promise.
 //!

@@ -160,7 +160,7 @@ fn apart(command: &mut Command) {
 }
 
 /// A port that nobody listens on at this moment.
-fn free_port() -> Result<u16, Error> {
+pub(super) fn free_port() -> Result<u16, Error> {
     let start = |source| Error::Start { program: "a listener on 127.0.0.1".to_owned(), source };
     let listener = TcpListener::bind("127.0.0.1:0").map_err(start)?;
     Ok(listener.local_addr().map_err(start)?.port())

@@ -1,6 +1,11 @@
 //! Integration tests of the `lakebed` program: everything goes through the real binary.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, like the tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking, like the tests"
+)]
 
 mod bench;
 mod columns;
@@ -12,10 +17,13 @@ mod errors;
 mod explain;
 mod health;
 mod prepared;
+mod probe;
 mod readme;
 mod rebased;
 mod refs;
 mod rules;
+#[path = "../../../storage/tests/it/scripted.rs"]
+mod scripted;
 mod secrets;
 mod statements;
 mod stories;

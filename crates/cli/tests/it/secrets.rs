@@ -67,6 +67,7 @@ fn commands(url: &str) -> Vec<Vec<String>> {
         "changes U --from 1",
         "outcome U 00000000-0000-4000-8000-000000000000",
         "bench U --format delta --writers 1 --commits 1",
+        "probe U --rounds 1",
     ]
     .into_iter()
     .map(|line| line.split(' ').map(|word| word.replace('~', " ").replace('U', url)).collect())
@@ -117,10 +118,32 @@ fn planted_secrets_are_shown_nowhere() {
             assert!(shown.contains("bucket/folder") || args.iter().any(|arg| arg == "id"), "{what}: {shown}");
         }
     }
+    for failing in [Failing::Echo(403), Failing::Echo(400), Failing::Nonsense] {
+        let endpoint = format!("http://me:PLANTEDuser@{}", server(failing));
+        let azure = [
+            ("AZURE_STORAGE_ENDPOINT", endpoint.clone()),
+            ("AZURE_STORAGE_ACCOUNT_NAME", "account".to_owned()),
+            ("AZURE_STORAGE_TOKEN", "PLANTEDtoken".to_owned()),
+            ("AZURE_STORAGE_USE_EMULATOR", "false".to_owned()),
+        ];
+        let google = [("GOOGLE_BASE_URL", endpoint), ("GOOGLE_BEARER_TOKEN", "PLANTEDtoken".to_owned())];
+        for (url, variables) in [("az://container/folder", &azure[..]), ("gs://bucket/folder", &google[..])] {
+            for args in commands(url).into_iter().step_by(2) {
+                let what = format!("{failing:?} {args:?}");
+                hides(&said(&lakebed, &args, &[], variables), &what);
+                let options: Vec<String> =
+                    variables.iter().map(|(key, value)| format!("{}={value}", key.to_ascii_lowercase())).collect();
+                let more: Vec<&str> = options.iter().flat_map(|option| ["--storage-option", option.as_str()]).collect();
+                hides(&said(&lakebed, &args, &more, &[]), &what);
+            }
+        }
+    }
     for url in [
         "s3://user:PLANTEDa@bucket/folder",
         "s3://bucket/folder?sig=PLANTEDb#PLANTEDc",
         "az://container/folder?sig=PLANTEDd",
+        "abfss://container:PLANTEDl@account.dfs.core.windows.net/folder",
+        "gs://bucket/folder?token=PLANTEDm",
         "acme://user:PLANTEDe@host/folder?token=PLANTEDf",
         "file://user:PLANTEDg@host/folder?token=PLANTEDh",
         "memory://user:PLANTEDi@name/folder?token=PLANTEDj",

@@ -51,14 +51,13 @@ pub(super) fn create(path: &Path, bytes: &[u8], durability: Durability, linkless
         tried => tried.made,
     };
     let Made::NoLinks(refusal) = linked else { return linked };
-    match create_from(&RENAMED, path, bytes, durability).made {
+    let renamed = create_from(&RENAMED, path, bytes, durability).made;
+    if matches!(renamed, Made::NoLinks(_)) {
         // What is told is why there is no link: it is what a file system should have.
-        Made::NoLinks(_) => Made::NoLinks(refusal),
-        renamed => {
-            linkless.0.store(matches!(renamed, Made::Created), Ordering::Relaxed);
-            renamed
-        }
+        return Made::NoLinks(refusal);
     }
+    linkless.0.store(matches!(renamed, Made::Created), Ordering::Relaxed);
+    renamed
 }
 
 /// Moves a file to a name that nobody has.

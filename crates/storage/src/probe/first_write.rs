@@ -46,8 +46,10 @@ impl Probed {
         Self { inner, tried: Tried::default() }
     }
 
-    /// Tries `inner` once for all in this process that give the same key.
-    pub(crate) fn once_for(key: String, inner: Arc<dyn Store>) -> Self {
+    /// Tries `inner` before it is written to, once for all in this process that give the same key: the URL, and a number for what leads to
+    /// it ([`crate::StoreOptions::identity`]).
+    #[must_use]
+    pub fn once_for(key: String, inner: Arc<dyn Store>) -> Self {
         let mut known = TRIED.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= REMEMBERED_MAX && !known.contains_key(&key) {
             known.clear();
@@ -77,7 +79,7 @@ async fn try_out(store: Arc<dyn Store>) -> Result<CreateProbe, StoreError> {
     let found = to_the_end(async move {
         match probe_create(&*store, &name).await? {
             CreateProbe::Kept => Ok(probe_race(&store, &probe_name(), CLIENTS).await?.verdict()),
-            found => Ok(found),
+            found @ (CreateProbe::Broken | CreateProbe::Unclear) => Ok(found),
         }
     });
     match found.await.map_err(|gone| gone.of(&root, &shown)).flatten()? {
@@ -86,7 +88,7 @@ async fn try_out(store: Arc<dyn Store>) -> Result<CreateProbe, StoreError> {
             name: shown,
             detail: "it did not say clearly whether it creates objects atomically".to_owned(),
         }),
-        found => Ok(found),
+        found @ (CreateProbe::Kept | CreateProbe::Broken) => Ok(found),
     }
 }
 

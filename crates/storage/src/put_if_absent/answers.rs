@@ -101,7 +101,7 @@ fn said(error: &Error, text: &str) -> Said {
             Said::Unsupported
         }
         Error::InvalidPath { .. } => Said::Status(400),
-        _ => match status {
+        Error::Generic { .. } | Error::JoinError { .. } | _ => match status {
             Some(status) => Said::Status(status),
             None if text.contains("redirect without LOCATION") => Said::NoDirection,
             None => of_the_connection(error),
@@ -133,7 +133,7 @@ fn of_the_connection(error: &Error) -> Said {
                 HttpErrorKind::Timeout => Said::Timeout,
                 // `Request` is also what a connection is called that was closed without an answer.
                 HttpErrorKind::Interrupted | HttpErrorKind::Request => Said::Reset,
-                _ => Said::Other,
+                HttpErrorKind::Decode | HttpErrorKind::Unknown | _ => Said::Other,
             };
         }
         cause = inner.source();

@@ -119,7 +119,7 @@ fn denied() -> StoreError {
 }
 
 impl Unanswered {
-    fn new(inner: &MemoryStore, left: u32, error: fn() -> StoreError, stores: bool) -> Arc<dyn Store> {
+    fn over(inner: &MemoryStore, left: u32, error: fn() -> StoreError, stores: bool) -> Arc<dyn Store> {
         Arc::new(Self { inner: inner.clone(), left: left.into(), error, stores })
     }
 }
@@ -172,7 +172,7 @@ impl Store for Unanswered {
 async fn an_unanswered_put_keeps_its_lock() {
     let (inner, lock) = (MemoryStore::new(), Arc::new(ProcessLock::new()));
     let shared = || Arc::clone(&lock) as Arc<dyn CommitLock>;
-    let ours = LockedCreate::new(Unanswered::new(&inner, 3, reset, false), shared());
+    let ours = LockedCreate::new(Unanswered::over(&inner, 3, reset, false), shared());
     let rival = LockedCreate::new(Arc::new(inner.clone()), shared());
     assert!(matches!(ours.create("x", "ours".into()).await, Ok(Create::Unknown(said)) if said.contains("reset")));
     assert_eq!(ours.unsettled(), ["x".to_owned()].into());
@@ -190,14 +190,14 @@ async fn an_unanswered_put_keeps_its_lock() {
 async fn a_refused_put_gives_its_lock_back() {
     for (error, left) in [(denied as fn() -> StoreError, 1), (busy, 3)] {
         let (inner, lock) = (MemoryStore::new(), Arc::new(ProcessLock::new()));
-        let ours = LockedCreate::new(Unanswered::new(&inner, left, error, false), Arc::clone(&lock) as _);
+        let ours = LockedCreate::new(Unanswered::over(&inner, left, error, false), Arc::clone(&lock) as _);
         let answer = ours.create("x", "ours".into()).await;
         assert!(matches!(answer, Err(StoreError::Denied { .. }) | Ok(Create::NotNow { .. })), "{answer:?}");
         let rival = LockedCreate::new(Arc::new(inner.clone()), lock);
         assert_eq!(rival.create("x", "theirs".into()).await.expect("an answer"), Create::Created);
     }
     let inner = MemoryStore::new();
-    let ours = LockedCreate::new(Unanswered::new(&inner, 2, reset, true), Arc::new(ProcessLock::new()));
+    let ours = LockedCreate::new(Unanswered::over(&inner, 2, reset, true), Arc::new(ProcessLock::new()));
     assert_eq!(ours.create("x", "ours".into()).await.expect("an answer"), Create::Created);
     assert_eq!(ours.unsettled(), [].into());
 }

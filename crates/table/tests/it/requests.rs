@@ -5,8 +5,8 @@ use crate::support::{
     unique_id,
 };
 use lakebed_naming::Version;
-use lakebed_storage::Store;
 use lakebed_storage::testing::{Counting, Operation, Request, Requests};
+use lakebed_storage::{PROBE_FOLDER, Probed, Store};
 use lakebed_table::{CommitOptions, NewTable, OpenOptions, ScanRequest, Table, TableFormat, VersionSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -299,6 +299,40 @@ async fn case_126_reads_look_for_no_version() {
             let of_log =
                 asked.all().iter().filter(|request| request.operation == List || request.name.starts_with('_'));
             assert_eq!(of_log.count(), 0, "{format}: {asked:?}");
+        }
+    }
+}
+
+/// A store that is tried out costs its probe once, before the first write; reading asks for nothing more, and a warm commit costs what
+/// it does elsewhere. No handle on the table tries again.
+#[tokio::test]
+async fn a_store_is_tried_out_before_the_first_write_only() {
+    for format in BOTH {
+        let (place, _) = three_rows(format).await;
+        let (counted, inner) = counting(&place);
+        let store: Arc<dyn Store> = Arc::new(Probed::new(inner));
+        let mut table = opened(&store).await;
+        table.refresh().await.unwrap();
+        reads_only(&counted.take());
+        for commit in 0..3 {
+            let prepared = prepared_add(&table, unique_id(), 3).await;
+            committed(&table.commit_prepared(prepared, &CommitOptions::default()).await.unwrap());
+            let requests = counted.take();
+            let (probes, others): (Vec<_>, Vec<_>) =
+                requests.all().iter().partition(|request| request.name.starts_with(PROBE_FOLDER));
+            let expected: &[_] = if commit == 0 { &[Create; 10] } else { &[] };
+            let creates: Vec<_> = probes.iter().map(|probe| probe.operation).filter(|one| *one == Create).collect();
+            assert_eq!(creates, expected, "{format} {probes:?}");
+            assert_eq!(probes.len(), if commit == 0 { 14 } else { 0 }, "{format} {probes:?}");
+            let writes: Vec<_> = others.iter().map(|request| request.operation).collect();
+            // The data file that `prepared_add` puts, and the commit.
+            let warm = match format {
+                TableFormat::Delta => vec![Put, Create],
+                TableFormat::Lance => vec![Put, Put, Create],
+            };
+            assert_eq!(writes, warm, "{format} {others:?}");
+            table = if commit == 0 { opened(&store).await } else { table };
+            counted.reset();
         }
     }
 }
