@@ -47,6 +47,12 @@ fn a_disk_keeps_the_promise() {
 fn a_server_that_breaks_the_promise_is_told() {
     let lakebed = Lakebed::new();
     for dialect in BOTH {
+        let honest = Server::start(dialect, Condition::Honoured);
+        let (url, options) = place(dialect, &honest);
+        let run = lakebed.run(&with_server(&["probe", url, "--rounds", "2", "--clients", "8", "--json"], &options));
+        assert_eq!((run.code, &run.json()["race_winners"]), (0, &json!([1, 1])), "{run:?}");
+        assert_eq!(honest.names(), [""; 0]);
+
         let deaf = Server::start(dialect, Condition::Ignored);
         let (url, options) = place(dialect, &deaf);
         let run = lakebed.run(&with_server(&["probe", url, "--rounds", "2", "--clients", "8", "--json"], &options));
