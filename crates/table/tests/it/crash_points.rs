@@ -1,4 +1,4 @@
-//! A process that dies at each system call of a durable creation, commit or upkeep on local disk; injected by strace, where there
+//! A process that dies at each system call of a durable creation, commit or compaction on local disk; injected by strace, where there
 //! is one.
 
 mod jobs;
@@ -114,7 +114,7 @@ fn strace_works() -> bool {
     tried.is_ok_and(|status| status.success())
 }
 
-/// Creations, commits and upkeep of both formats, killed at every call that touches the table's folder.
+/// Creations and commits of both formats, and a compaction, killed at every call that touches the table's folder.
 #[test]
 fn a_process_may_die_at_every_call() {
     if let Ok(job) = std::env::var(JOB) {

@@ -1,15 +1,12 @@
 //! What the process does that dies, and what its table may be afterwards.
 
-use super::{DAY, age};
-use crate::lance_names::to_old_names;
-use crate::support::{add, columns, committed, created, isolated, opened, sound, try_remove};
+use crate::support::{add, columns, committed, created, isolated, opened, sound};
 use lakebed_index::SqliteIndex;
 use lakebed_storage::{Durability, Indexed, LocalStore, Store};
 use lakebed_table::{CommitOptions, CompactRequest, NewTable, Table, TableFormat};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use TableFormat::{Delta, Lance};
 
@@ -23,17 +20,9 @@ pub(super) enum Job {
     Indexed(TableFormat),
     /// Two files become one.
     Compact,
-    /// Old commits below a checkpoint go.
-    CleanLog,
-    /// Commits are joined.
-    CompactLog,
-    /// Files that nobody needs go; on Lance old versions, too.
-    Vacuum(TableFormat),
-    /// Manifests get names of the newer scheme.
-    Migrate,
 }
 
-pub(super) const JOBS: [Job; 12] = [
+pub(super) const JOBS: [Job; 7] = [
     Job::Create(Delta),
     Job::Create(Lance),
     Job::Append(Delta),
@@ -41,11 +30,6 @@ pub(super) const JOBS: [Job; 12] = [
     Job::Indexed(Delta),
     Job::Indexed(Lance),
     Job::Compact,
-    Job::CleanLog,
-    Job::CompactLog,
-    Job::Vacuum(Delta),
-    Job::Vacuum(Lance),
-    Job::Migrate,
 ];
 
 /// A version and the rows in it; `None` where there is no table.
@@ -58,9 +42,8 @@ impl Job {
 
     const fn format(self) -> TableFormat {
         match self {
-            Self::Create(format) | Self::Append(format) | Self::Indexed(format) | Self::Vacuum(format) => format,
-            Self::Compact | Self::CleanLog | Self::CompactLog => Delta,
-            Self::Migrate => Lance,
+            Self::Create(format) | Self::Append(format) | Self::Indexed(format) => format,
+            Self::Compact => Delta,
         }
     }
 
@@ -72,30 +55,16 @@ impl Job {
                 let index = SqliteIndex::open(folder.join("index.db")).unwrap();
                 Arc::new(Indexed::new(Arc::new(local(&folder.join("table"))), Arc::new(index)))
             }
-            Self::Create(_)
-            | Self::Append(_)
-            | Self::Compact
-            | Self::CleanLog
-            | Self::CompactLog
-            | Self::Vacuum(_)
-            | Self::Migrate => Arc::new(local(folder)),
+            Self::Create(_) | Self::Append(_) | Self::Compact => Arc::new(local(folder)),
         }
     }
 
     /// A checkpoint at every commit, so that one falls under the knife too.
     fn definition(self) -> NewTable {
-        let properties: &[(&str, &str)] = match self {
-            Self::CleanLog => &[("delta.checkpointInterval", "2"), ("delta.logRetentionDuration", "interval 1 days")],
-            Self::CompactLog => &[("delta.checkpointInterval", "100")],
-            Self::Create(Delta) | Self::Append(Delta) | Self::Indexed(Delta) | Self::Compact | Self::Vacuum(Delta) => {
-                &[("delta.checkpointInterval", "1")]
-            }
-            Self::Create(Lance) | Self::Append(Lance) | Self::Indexed(Lance) | Self::Vacuum(Lance) | Self::Migrate => {
-                &[]
-            }
+        let properties = match self.format() {
+            Delta => BTreeMap::from([("delta.checkpointInterval".to_owned(), "1".to_owned())]),
+            Lance => BTreeMap::new(),
         };
-        let properties: BTreeMap<String, String> =
-            properties.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         NewTable::new(self.format(), columns()).with_properties(properties)
     }
 
@@ -109,13 +78,7 @@ impl Job {
                 println!("ACKNOWLEDGED");
                 table.unwrap()
             }
-            Self::Append(_)
-            | Self::Indexed(_)
-            | Self::Compact
-            | Self::CleanLog
-            | Self::CompactLog
-            | Self::Vacuum(_)
-            | Self::Migrate => opened(&store).await,
+            Self::Append(_) | Self::Indexed(_) | Self::Compact => opened(&store).await,
         };
         match self {
             Self::Create(_) => {}
@@ -125,17 +88,6 @@ impl Job {
             Self::Compact => {
                 committed(&table.compact(&CompactRequest::default(), &options).await.unwrap());
             }
-            Self::CleanLog => assert!(!table.clean_log(false).await.unwrap().objects.is_empty()),
-            Self::CompactLog => assert!(table.compact_log().await.unwrap().is_some()),
-            Self::Vacuum(Delta) => {
-                let removed = table.vacuum(Some(Duration::from_millis(1)), true, false).await.unwrap();
-                assert!(!removed.files.is_empty());
-            }
-            Self::Vacuum(Lance) => {
-                let removed = table.vacuum(None, false, false).await.unwrap();
-                assert!(!removed.files.is_empty());
-            }
-            Self::Migrate => assert!(table.migrate_naming().await.unwrap() > 0),
         }
         println!("ACKNOWLEDGED");
         assert_eq!(table.settle().await, Vec::<String>::new());
@@ -151,27 +103,8 @@ impl Job {
         let store = self.store(folder.path());
         let mut table = created(&store, &self.definition()).await;
         committed(&add(&mut table, &[1, 2]).await);
-        match self {
-            Self::Create(_) | Self::Append(_) | Self::Indexed(_) => {}
-            Self::Compact | Self::CompactLog => {
-                committed(&add(&mut table, &[3]).await);
-            }
-            Self::CleanLog => {
-                committed(&add(&mut table, &[3]).await);
-                committed(&add(&mut table, &[4]).await);
-                assert_eq!(table.settle().await, Vec::<String>::new());
-                age(folder.path(), 3 * DAY);
-            }
-            Self::Vacuum(_) => {
-                committed(&try_remove(&mut table, 1, &CommitOptions::default()).await.unwrap());
-                committed(&add(&mut table, &[3]).await);
-                assert_eq!(table.settle().await, Vec::<String>::new());
-                age(folder.path(), 30 * DAY);
-            }
-            Self::Migrate => {
-                committed(&add(&mut table, &[3]).await);
-                to_old_names(&store, 3).await;
-            }
+        if self == Self::Compact {
+            committed(&add(&mut table, &[3]).await);
         }
         assert_eq!(table.settle().await, Vec::<String>::new());
         folder
@@ -184,41 +117,19 @@ impl Job {
             Self::Create(_) => [None, Some((first, 0))],
             Self::Append(_) | Self::Indexed(_) => [Some((first + 1, 2)), Some((first + 2, 3))],
             Self::Compact => [Some((2, 3)), Some((3, 3))],
-            Self::CleanLog => [Some((3, 4)); 2],
-            Self::CompactLog => [Some((2, 3)); 2],
-            Self::Vacuum(_) => [Some((first + 3, 2)); 2],
-            Self::Migrate => [Some((3, 3)); 2],
         }
     }
 
-    /// The state as it is, from a reading of the log that is not ours where the log is whole; and everything that it needs is there.
+    /// The state as it is, from a reading of the log that is not ours; and everything that it needs is there.
     pub(super) async fn state(self, store: &Arc<dyn Store>) -> (u64, u64) {
-        if matches!(self, Self::CleanLog | Self::Vacuum(_) | Self::Migrate) {
-            let table = opened(store).await;
-            let report = table.verify(|_| ()).await.unwrap();
-            assert!(report.is_sound(), "{report:?}");
-            return (table.version().get(), table.snapshot().summary().unwrap().num_rows.unwrap());
-        }
         let log = sound(store, self.format()).await;
         (log.newest(), log.rows())
     }
 
-    /// What whoever comes next does first: create the table, or do the upkeep that was broken off.
+    /// What whoever comes next does first where there is no table: create it.
     pub(super) async fn taken_up(self, store: &Arc<dyn Store>) {
-        match self {
-            Self::Create(_) if Table::open_store(Arc::clone(store), &isolated()).await.is_err() => {
-                created(store, &self.definition()).await;
-            }
-            Self::CleanLog => drop(opened(store).await.clean_log(false).await.unwrap()),
-            Self::Migrate => {
-                opened(store).await.migrate_naming().await.unwrap();
-            }
-            Self::Create(_)
-            | Self::Append(_)
-            | Self::Indexed(_)
-            | Self::Compact
-            | Self::CompactLog
-            | Self::Vacuum(_) => {}
+        if Table::open_store(Arc::clone(store), &isolated()).await.is_err() {
+            created(store, &self.definition()).await;
         }
     }
 
@@ -227,9 +138,6 @@ impl Job {
         match self {
             Self::Create(_) | Self::Append(_) | Self::Compact => &["linkat", "fsync"],
             Self::Indexed(_) => &["rename", "fsync", "pwrite64"],
-            Self::CleanLog | Self::Vacuum(_) => &["unlink"],
-            Self::CompactLog => &["fsync"],
-            Self::Migrate => &["fsync", "unlink"],
         }
     }
 }
