@@ -11,7 +11,9 @@ pub(crate) use history::{is_recorded, record, rewritten_from};
 use crate::Snapshot;
 use crate::precise::Reads;
 use crate::proto::file::Field;
-use crate::proto::table::transaction::{KeyExistenceFilter, Operation, UpdateMode as Mode, key_existence_filter};
+use crate::proto::table::transaction::{
+    KeyExistenceFilter, Operation, Update, UpdateMode as Mode, key_existence_filter,
+};
 use crate::proto::table::{CompactedSsTable, DataFragment, Transaction as Message, Uuid};
 use lakebed_conflict::lance::{
     BaseFacts, FileList, KeyFilter, KeySet, LanceFacts, SchemaChange, SchemaOrigin, ShardId, UpdateFacts, UpdateMode,
@@ -69,15 +71,7 @@ pub fn facts_of(message: &Message, before: Option<&Snapshot>, after: Option<&Sna
         Operation::Update(update) => {
             facts.files_written = written(&update.updated_fragments);
             take_shards(&mut facts, &update.compacted_sstables);
-            facts.update = Some(UpdateFacts {
-                mode: if update.update_mode == Mode::RewriteColumns as i32 {
-                    UpdateMode::RewriteColumns
-                } else {
-                    UpdateMode::RewriteRows
-                },
-                fields_modified: update.fields_modified.iter().map(|field| i64::from(*field)).collect(),
-                inserted_rows: update.inserted_rows.as_ref().map(key_filter),
-            });
+            facts.update = Some(update_facts(update));
         }
         Operation::Overwrite(overwrite) => {
             facts.config = maps::of_overwrite(overwrite);
@@ -121,6 +115,15 @@ pub fn facts_of(message: &Message, before: Option<&Snapshot>, after: Option<&Sna
         }
     }
     facts
+}
+
+fn update_facts(update: &Update) -> UpdateFacts {
+    let columns = update.update_mode == Mode::RewriteColumns as i32;
+    UpdateFacts {
+        mode: if columns { UpdateMode::RewriteColumns } else { UpdateMode::RewriteRows },
+        fields_modified: update.fields_modified.iter().map(|field| i64::from(*field)).collect(),
+        inserted_rows: update.inserted_rows.as_ref().map(key_filter),
+    }
 }
 
 /// The files of fragments, ascending by fragment.

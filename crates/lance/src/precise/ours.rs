@@ -161,7 +161,7 @@ fn taken(pending: &Pending, fetched: &Fetched) -> Result<Option<BTreeMap<u64, Ro
     let mut taken = BTreeMap::new();
     let mut is_known = true;
     for fragment in updated {
-        let rows = read.fragment(fragment.id).and_then(|was| Some((deleted(was), deleted(fragment))));
+        let rows = read.fragment(fragment.id).map(|was| (deleted(was), deleted(fragment)));
         match rows {
             Some((Some(before), Some(after))) => {
                 taken.insert(fragment.id, after.difference(&before));
