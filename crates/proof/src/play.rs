@@ -4,8 +4,8 @@ use crate::contender::{Answer, Contender, Entry, Look};
 use crate::effect::{Effect, Scope};
 use crate::pairs::commit;
 use crate::program::Program;
-use crate::table::{Bag, Table};
-use crate::universe::Universe;
+use crate::table::{Bag, File, Table};
+use crate::universe::{Axis, Universe};
 
 /// One program of one handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl<C: Contender> Game<'_, C> {
         }
         let seen = *seen;
         let read = self.version(seen);
-        let effect = effect_of(act.program, read);
+        let effect = effect_of(self.universe, act.program, read);
         if is_empty(&effect) {
             return None;
         }
@@ -86,11 +86,16 @@ impl<C: Contender> Game<'_, C> {
     }
 }
 
-/// What a program does on a version; a compaction also writes a single file anew of which rows are deleted.
-fn effect_of(program: Program, read: &Table) -> Effect {
+/// What a program does on a version. A compaction writes the files of a partition anew where there are several, or one of which rows are
+/// deleted.
+fn effect_of(universe: &Universe, program: Program, read: &Table) -> Effect {
     let mut effect = Effect::of(program, read);
-    if program == Program::Compact && read.files.iter().any(|file| file.dead != 0) {
-        effect.inputs = read.files.iter().map(|file| file.id).collect();
+    if program == Program::Compact {
+        let partitioned = universe.has(Axis::Partitions);
+        let partition = |file: &File| file.rows.first().filter(|_| partitioned).map(|row| row.k);
+        let beside = |file: &File| read.files.iter().filter(|other| partition(other) == partition(file)).count();
+        let worth = |file: &&File| file.dead != 0 || beside(file) > 1;
+        effect.inputs = read.files.iter().filter(worth).map(|file| file.id).collect();
     }
     effect
 }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod matrix;
+mod oracle;
 mod programs;
 mod races;
 mod schedules;

@@ -1,0 +1,181 @@
+//! What a policy says of a pair, from the rows and files that both sides touch; no rule of ours is asked.
+
+use lakebed_trials::statement::Layout;
+use lakebed_trials::{Answer, Filter, Row, State, Statement};
+use std::collections::BTreeSet;
+
+/// Two statements that read one version. Both touch partition 0, or ours that and landed partition 1.
+pub(crate) struct Pair {
+    pub(crate) ours: Statement,
+    pub(crate) landed: Statement,
+    pub(crate) apart: bool,
+}
+
+/// What ours has to be answered.
+pub(crate) enum Says {
+    Accepted,
+    /// With this class, where there is one.
+    Refused(Option<&'static str>),
+}
+
+impl Says {
+    /// How an answer differs.
+    pub(crate) fn differs(&self, answer: &Answer) -> Option<String> {
+        match (self, answer) {
+            (Self::Accepted, Answer::Committed { .. }) | (Self::Refused(None), Answer::Refused { .. }) => None,
+            (Self::Refused(Some(wanted)), Answer::Refused { class, .. }) if class.as_deref() == Some(wanted) => None,
+            (Self::Accepted, _) => Some("a commit".to_owned()),
+            (Self::Refused(class), _) => Some(format!("a refusal, {class:?}")),
+        }
+    }
+}
+
+/// What is known; `None`: only the cell is.
+pub(crate) fn expected(policy: &str, pair: &Pair, start: &State, in_place: bool) -> Option<Says> {
+    match policy {
+        "delta-serializable" => Some(by_files(pair, true, true)),
+        "delta-write-serializable" => Some(by_files(pair, true, false)),
+        "delta-snapshot" => Some(by_files(pair, false, false)),
+        "precise" if in_place => Some(by_rows(pair, start, false)),
+        "precise-reorder" if in_place => Some(by_rows(pair, start, true)),
+        "lance" => Some(by_fragments(pair, start)),
+        _ => None,
+    }
+}
+
+/// Files by the partitions that they are in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Places {
+    None,
+    Partition,
+    Everywhere,
+}
+
+impl Places {
+    fn meet(self, other: Self, apart: bool) -> bool {
+        match (self, other) {
+            (Self::None, _) | (_, Self::None) => false,
+            (Self::Partition, Self::Partition) => !apart,
+            (Self::Everywhere, _) | (_, Self::Everywhere) => true,
+        }
+    }
+}
+
+/// Where a statement adds files, takes files out, and reads.
+fn files(statement: &Statement) -> [Places; 3] {
+    use Places::{Everywhere, None, Partition};
+    match statement {
+        Statement::Append(_) => [Partition, None, None],
+        Statement::AppendRead(..) => [Partition, None, Partition],
+        Statement::Overwrite(_) => [Partition, Everywhere, Everywhere],
+        Statement::Truncate(_) => [None, Partition, Partition],
+        Statement::OverwritePartition(..) | Statement::Delete(_) | Statement::Update(..) => {
+            [Partition, Partition, Partition]
+        }
+        // Which partition a key is in is not known before.
+        Statement::Merge(_) => [Partition, Partition, Everywhere],
+        Statement::Compact(_) => [Everywhere, Everywhere, Everywhere],
+        // What was appended later goes, and nothing has to come back.
+        Statement::Restore(..) => [None, Everywhere, None],
+        Statement::Set(..) => [None, None, None],
+    }
+}
+
+/// Spark's pairwise tables: whether what was added counts at the level, and whether it does where it was added blindly.
+fn by_files(pair: &Pair, added_counts: bool, blind_counts: bool) -> Says {
+    let ([adds, removes, _], [_, _, reads]) = (files(&pair.landed), files(&pair.ours));
+    let layout = matches!(pair.ours, Statement::Compact(_));
+    let blind = matches!(pair.landed, Statement::Append(_));
+    if let Statement::Restore(..) = pair.ours {
+        return Says::Refused(Some("DELTA_CONCURRENT_WRITE"));
+    }
+    if let Statement::Set(..) = pair.landed {
+        // A compaction whose files all stand is committed again.
+        return if layout { Says::Accepted } else { Says::Refused(Some("DELTA_METADATA_CHANGED")) };
+    }
+    if let (Statement::Restore(..), Statement::Set(..)) = (&pair.landed, &pair.ours) {
+        return Says::Refused(Some("DELTA_METADATA_CHANGED"));
+    }
+    if added_counts && !layout && (blind_counts || !blind) && adds.meet(reads, pair.apart) {
+        Says::Refused(Some("DELTA_CONCURRENT_APPEND"))
+    } else if removes.meet(reads, pair.apart) {
+        Says::Refused(Some("DELTA_CONCURRENT_DELETE_READ"))
+    } else {
+        Says::Accepted
+    }
+}
+
+fn went_and_came(statement: &Statement, start: &State) -> (BTreeSet<Row>, BTreeSet<Row>) {
+    let after = statement.alone(start);
+    let rows = |state: &State| state.rows.keys().copied().collect::<BTreeSet<Row>>();
+    let (before, after) = (rows(start), rows(&after));
+    (&before - &after, &after - &before)
+}
+
+/// Rows: refused where a row that landed took out or brought in is one that ours looked for; of a delete's, one that came in.
+fn by_rows(pair: &Pair, start: &State, reorders: bool) -> Says {
+    if let Statement::Restore(..) = pair.ours {
+        return Says::Refused(Some("DELTA_CONCURRENT_WRITE"));
+    }
+    let compacts = matches!(pair.ours, Statement::Compact(_));
+    if let Statement::Set(..) = pair.landed {
+        return if compacts { Says::Accepted } else { Says::Refused(Some("DELTA_METADATA_CHANGED")) };
+    }
+    if let (Statement::Restore(..), Statement::Set(..)) = (&pair.landed, &pair.ours) {
+        return Says::Refused(Some("DELTA_METADATA_CHANGED"));
+    }
+    // Rows that were put in another order are not found again one by one.
+    if let (Statement::Compact(Layout::Clustered), [_, Places::Partition | Places::Everywhere, _]) =
+        (&pair.ours, files(&pair.landed))
+    {
+        return Says::Refused(None);
+    }
+    if reorders && matches!(pair.landed, Statement::Append(_)) {
+        return Says::Accepted;
+    }
+    let (went, came) = went_and_came(&pair.landed, start);
+    let looked_for: Box<dyn Fn(&Row) -> bool> = match &pair.ours {
+        Statement::AppendRead(filter, _) | Statement::Delete(filter) | Statement::Update(filter, _) => {
+            let filter = *filter;
+            Box::new(move |row| filter.meets(row))
+        }
+        Statement::Truncate(p) => {
+            let filter = Filter::partition(*p);
+            Box::new(move |row| filter.meets(row))
+        }
+        Statement::Merge(rows) => {
+            let keys: BTreeSet<i64> = rows.iter().map(|row| row.id).collect();
+            Box::new(move |row| keys.contains(&row.id))
+        }
+        Statement::Append(_)
+        | Statement::Overwrite(_)
+        | Statement::OverwritePartition(..)
+        | Statement::Compact(_)
+        | Statement::Restore(..)
+        | Statement::Set(..) => Box::new(|_| false),
+    };
+    let deletes = matches!(pair.ours, Statement::Delete(_) | Statement::Truncate(_));
+    let meets = came.iter().any(&looked_for) || (!deletes && went.iter().any(&looked_for));
+    if meets { Says::Refused(None) } else { Says::Accepted }
+}
+
+/// Lance: rows of one fragment against rows, fragments against compactions, and whoever replaces everything wins.
+fn by_fragments(pair: &Pair, start: &State) -> Says {
+    let replaces = |statement: &Statement| matches!(statement, Statement::Overwrite(_) | Statement::Restore(..));
+    let changes = |statement: &Statement| {
+        matches!(statement, Statement::Delete(_) | Statement::Truncate(_) | Statement::Update(..) | Statement::Merge(_))
+    };
+    let compacts = |statement: &Statement| matches!(statement, Statement::Compact(_));
+    let refused = match (&pair.ours, &pair.landed) {
+        (Statement::Restore(..), _) => false,
+        (Statement::Overwrite(_), landed) => matches!(landed, Statement::Overwrite(_)),
+        (Statement::Set(ours, _), Statement::Set(landed, _)) => ours == landed,
+        (Statement::Set(..), _) => false,
+        (_, landed) if replaces(landed) => true,
+        (ours, landed) if changes(ours) && changes(landed) => {
+            !went_and_came(ours, start).0.is_disjoint(&went_and_came(landed, start).0)
+        }
+        (ours, landed) => compacts(ours) && (compacts(landed) || changes(landed)) || changes(ours) && compacts(landed),
+    };
+    if refused { Says::Refused(None) } else { Says::Accepted }
+}
