@@ -10,13 +10,13 @@ use crate::workspace::Workspace;
 
 /// The package of the program, and its feature.
 const PACKAGE: &str = "lakebed-cli";
-pub(crate) const FEATURE: &str = "lance-data";
+const FEATURE: &str = "lance-data";
 
 /// The crate that no plain build compiles.
 pub(crate) const LEFT_OUT: &str = "lakebed-lance-data";
 
 /// The crate that plays schedules on tables of both formats.
-pub(crate) const TRIALS: &str = "lakebed-trials";
+const TRIALS: &str = "lakebed-trials";
 
 /// Builds the program; further arguments are cargo's.
 pub(crate) fn build(workspace: &Workspace, more: &[&str]) -> Result<(), Error> {

@@ -69,22 +69,14 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Error> {
 
 /// Tests the rows of Lance tables. They are compiled apart from the rest, which must never want what they do.
 fn whole(workspace: &Workspace, like: &Command, skips: &mut Skips) -> Result<(), Error> {
-    let mut both = Ok(());
-    // Of the trials only those on Lance tables: the others ran with the rest of the workspace.
-    for what in [
-        &["--package", full::LEFT_OUT, "--no-fail-fast", "--", "--show-output"][..],
-        &["--package", full::TRIALS, "--features", full::FEATURE, "--", "lance_tables", "--show-output"],
-    ] {
-        let mut tests = full::cargo(workspace)?;
-        for (variable, value) in like.get_envs() {
-            match value {
-                Some(value) => tests.env(variable, value),
-                None => tests.env_remove(variable),
-            };
-        }
-        both = both.and(echo(tests.arg("test").args(what), skips));
+    let mut tests = full::cargo(workspace)?;
+    for (variable, value) in like.get_envs() {
+        match value {
+            Some(value) => tests.env(variable, value),
+            None => tests.env_remove(variable),
+        };
     }
-    both
+    echo(tests.args(["test", "--package", full::LEFT_OUT, "--no-fail-fast", "--", "--show-output"]), skips)
 }
 
 /// Sets the variable to the path, or removes it and remembers why.

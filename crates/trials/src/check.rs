@@ -39,12 +39,11 @@ pub enum Promise {
 }
 
 impl Promise {
-    /// The promise of the policy of this name; `None` for a name that is not known.
+    /// The promise of the policy of this name; `None` for one that promises nothing of rows, as MaxCompute's matrix does, or is not known.
     #[must_use]
     pub fn of(policy: &str) -> Option<Self> {
         Some(match policy {
-            // Of MaxCompute's matrix only an overwrite with rows of its own table is out of order, and no statement here is one.
-            "precise" | "delta-serializable" | "maxcompute" => Self::LogOrder,
+            "precise" | "delta-serializable" => Self::LogOrder,
             "precise-reorder" | "delta-write-serializable" => Self::SomeOrder,
             "delta-snapshot" => Self::Snapshot,
             "lance" => Self::SnapshotButOverwrites,

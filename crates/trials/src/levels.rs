@@ -1,5 +1,6 @@
 //! Which policies a format's tables take.
 
+use crate::check::Promise;
 use crate::{Arena, TrialError};
 use lakebed_table::TableFormat;
 use std::collections::BTreeMap;
@@ -49,7 +50,8 @@ pub async fn levels(arena: &Arena) -> Result<Vec<Level>, TrialError> {
             policy,
             own: "lance",
         };
-        return Ok(policies(arena).await?.into_iter().map(level).collect());
+        let promising = policies(arena).await?.into_iter().filter(|policy| Promise::of(policy).is_some());
+        return Ok(promising.map(level).collect());
     }
     let levels = [
         ("Serializable", "precise", "delta-serializable"),
