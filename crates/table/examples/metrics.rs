@@ -31,10 +31,12 @@ impl Metrics for Counters {
     }
 
     fn commit(&self, commit: &CommitMetrics<'_>) {
-        let ended = match commit.end {
-            CommitEnd::Answered(Outcome::Committed { .. }) => "committed",
-            CommitEnd::Answered(Outcome::Conflict(_)) => "conflict",
-            _ => "other",
+        let ended = if matches!(commit.end, CommitEnd::Answered(Outcome::Committed { .. })) {
+            "committed"
+        } else if matches!(commit.end, CommitEnd::Answered(Outcome::Conflict(_))) {
+            "conflict"
+        } else {
+            "other"
         };
         self.add(format!("commits.{ended}"), 1);
         self.add("commits.attempts", u64::from(commit.attempts));

@@ -304,12 +304,13 @@ impl World {
     }
 
     /// Whether ours can follow everything that landed since; it then does.
-    fn follow(&mut self, pending: &mut Pending) -> Result<Vec<Verdict>, Judgement> {
+    fn follow(&mut self, pending: &mut Pending) -> Result<Vec<Verdict>, Box<Judgement>> {
         let format = self.format();
         let mut fetched = Fetched::default();
         let mut verdicts = Vec::new();
         let since = usize::try_from(pending.follows().unwrap().get()).unwrap() - 1;
-        for landed in self.landed[since..].to_vec() {
+        let landed = self.landed[since..].to_vec();
+        for landed in landed {
             let judgement = loop {
                 match format.judge(pending, &landed, &fetched).unwrap() {
                     Judged::Verdict(judgement) => break judgement,
@@ -317,7 +318,7 @@ impl World {
                 }
             };
             if !judgement.verdict.accepts() {
-                return Err(judgement);
+                return Err(Box::new(judgement));
             }
             verdicts.push(judgement.verdict);
             while let Rebased::Needs(names) = format.rebase(pending, &landed, &fetched).unwrap() {
@@ -327,7 +328,7 @@ impl World {
         loop {
             match format.finish(pending, &fetched).unwrap() {
                 Finished::Ready => return Ok(verdicts),
-                Finished::Conflict { why, .. } => return Err(why),
+                Finished::Conflict { why, .. } => return Err(Box::new(why)),
                 Finished::Needs(needs) => {
                     for need in needs {
                         match need {

@@ -61,7 +61,21 @@ fn facts(effect: &Effect, taken: &[(u32, RowSet, bool)]) -> LanceFacts {
             facts.footprint.removed_units = effect.inputs.iter().map(|input| unit(*input)).collect();
             facts.rewrite = Some(RewriteFacts { groups: vec![group], ..RewriteFacts::default() });
         }
-        _ => {
+        LanceKind::Append
+        | LanceKind::Delete
+        | LanceKind::Update
+        | LanceKind::CreateIndex
+        | LanceKind::DataReplacement
+        | LanceKind::DataOverlay
+        | LanceKind::Merge
+        | LanceKind::Restore
+        | LanceKind::ReserveFragments
+        | LanceKind::Project
+        | LanceKind::UpdateConfig
+        | LanceKind::UpdateMemWalState
+        | LanceKind::UpdateBases
+        | LanceKind::Clone
+        | LanceKind::Unknown => {
             let of =
                 |gone: bool| taken.iter().filter(move |(_, _, is_gone)| *is_gone == gone).map(|(file, _, _)| *file);
             facts.footprint.updated_units = of(false).map(unit).collect();

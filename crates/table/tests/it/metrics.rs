@@ -37,7 +37,7 @@ impl Metrics for Heard {
             CommitEnd::Answered(Outcome::Committed { version, .. }) => format!("committed {version}"),
             CommitEnd::Answered(Outcome::Conflict(_)) => "conflict".to_owned(),
             CommitEnd::Dropped => "dropped".to_owned(),
-            other => format!("{other:?}"),
+            CommitEnd::Answered(_) | CommitEnd::Failed | _ => format!("{:?}", commit.end),
         };
         let told = ToldCommit { end, attempts: commit.attempts, rebases: commit.rebases, conflict: commit.conflict() };
         self.commits.lock().unwrap().push(told);
@@ -121,7 +121,12 @@ async fn commits_are_told_with_what_was_in_their_way() {
                 let check = conflict.why.reason.map(|reason| reason.check);
                 assert!(check.is_some() && told.len() == 1 && told[0].conflict == check, "{format}: {told:?}");
             }
-            other => panic!("{format}: two deletes of one row: {other:?}"),
+            Outcome::Committed { .. }
+            | Outcome::Nothing { .. }
+            | Outcome::Exhausted { .. }
+            | Outcome::Unknown { .. } => {
+                panic!("{format}: two deletes of one row: {:?}", report.outcome)
+            }
         }
     }
 }

@@ -91,12 +91,8 @@ impl<'a> History<'a> {
     async fn step(&mut self, number: u64, step: Step) {
         let newest = self.states.len() as u64 - 1;
         // Each joins files in its own way, and deltalake refuses to restore what is there.
-        let ours = match step {
-            Step::Optimize => false,
-            Step::Compact(_) => true,
-            Step::Restore(to) if to == newest => true,
-            _ => self.random.below(2) == 0,
-        };
+        let is_own = matches!(step, Step::Compact(_)) || matches!(step, Step::Restore(to) if to == newest);
+        let ours = is_own || (!matches!(step, Step::Optimize) && self.random.below(2) == 0);
         self.tally.compactions += u64::from(matches!(step, Step::Compact(_)));
         let who = if ours { "lakebed" } else { "deltalake" };
         let what = format!("seed {}, step {number}, {who}: {step:?}", self.seed);

@@ -79,8 +79,10 @@ struct Measured {
     /// The objects of each base.
     bases: BTreeMap<String, Objects>,
     /// What winners put beside a base's objects, by the base and the winner; `None` where our program lacks the statement.
-    landed: Mutex<BTreeMap<(String, String), Option<Arc<Objects>>>>,
+    landed: Mutex<Landed>,
 }
+
+type Landed = BTreeMap<(String, String), Option<Arc<Objects>>>;
 
 impl Measured {
     /// All of it; `None` (after saying so) where it is absent.
@@ -233,7 +235,7 @@ fn each<T: Send, F: Future<Output = T>>(
     let run = |first: usize| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let cases = measured.cases.iter().enumerate().skip(first).step_by(THREADS);
-        let cases = cases.filter(|(at, case)| runs_all() || always(case) || at / THREADS % PART == 0);
+        let cases = cases.filter(|(at, case)| runs_all() || always(case) || (at / THREADS).is_multiple_of(PART));
         cases.map(|(at, case)| (at, runtime.block_on(work(Arc::clone(measured), case.clone())))).collect::<Vec<_>>()
     };
     let mut done: Vec<(usize, T)> = std::thread::scope(|scope| {
