@@ -2,7 +2,7 @@
 //! stays as it was, and both go on.
 
 use crate::python::Python;
-use crate::support::{Rows, answered, committed, open, plainly, scan, source, theirs, with};
+use crate::support::{Rows, answered, committed, open, plainly, scan, theirs, with};
 use lakebed_table::{CompactRequest, Compaction, ScanRequest, Table};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -79,10 +79,5 @@ async fn hundreds_of_fragments_and_then_no_row() {
         both(&python, &path, &Rows::new()).await;
         let idle = table.compact(&CompactRequest::default(), &plainly()).await.unwrap();
         assert!(matches!(idle.outcome, lakebed_transaction::Outcome::Nothing { .. }));
-        let row = json!({"id": 1, "s": "again"});
-        committed(&table.append(source(&table, std::slice::from_ref(&row)), &plainly()).await.unwrap());
-        theirs(&python, "update", &path, &["--where", "id = 1"]).await;
-        let found = answered(&theirs(&python, "rows", &path, &[]).await);
-        assert_eq!((found.len(), &found[&1]["s"], &found[&1]["struct"]), (1, &json!("theirs"), &Value::Null));
     }
 }
