@@ -289,8 +289,11 @@ fn info(table: &Table) -> String {
         .to_string()
 }
 
-/// Rows by the partition that they belong to; `None` where the table has none.
-fn by_partition(table: &Table, rows: Vec<Row>) -> Result<Vec<(Option<i64>, Vec<Row>)>, TrialError> {
+/// A partition and its rows; `None` where the table has none.
+type Part = (Option<i64>, Vec<Row>);
+
+/// Rows by the partition that they belong to.
+fn by_partition(table: &Table, rows: Vec<Row>) -> Result<Vec<Part>, TrialError> {
     if table.snapshot().summary()?.partition_columns.is_empty() {
         return Ok(vec![(None, rows)]);
     }

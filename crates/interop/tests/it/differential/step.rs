@@ -79,7 +79,7 @@ impl Choice<'_> {
                 0 | 1 => Compacting::Minor,
                 2 => Compacting::Major,
                 3 => Compacting::Into(400 + random.below(2_000)),
-                4 => Compacting::Sorted(random.one(&[&["id"][..], &["s"], &["id", "s"]])),
+                4 => Compacting::Sorted(random.one::<&[&str]>(&[&["id"], &["s"], &["id", "s"]])),
                 _ => Compacting::Of(writer(random)),
             }),
             _ => Step::Vacuum,
