@@ -5,6 +5,7 @@
 mod case;
 mod held;
 mod place;
+mod precise;
 mod prepared;
 mod statement;
 mod verdict;

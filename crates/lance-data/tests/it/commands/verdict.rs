@@ -80,7 +80,7 @@ fn what_differs(seen: &Seen, rows: &Value, state: &Value) -> String {
 }
 
 /// What an answer is called in the measurements.
-fn kind(answer: &Answer) -> &'static str {
+pub(super) fn kind(answer: &Answer) -> &'static str {
     match answer {
         Err(_) => "other",
         Ok(report) => match &report.outcome {
@@ -124,12 +124,12 @@ fn problem(text: &str) -> &str {
 
 /// Rows and state in the form of the measurements.
 #[derive(Debug, PartialEq)]
-struct Seen {
+pub(super) struct Seen {
     rows: Value,
     state: Value,
 }
 
-async fn seen(store: &Arc<dyn Store>) -> Seen {
+pub(super) async fn seen(store: &Arc<dyn Store>) -> Seen {
     let table = place::handle(store).await;
     let Snapshot::Lance(held) = table.snapshot() else { panic!("a Lance table") };
     let version = &*held.snapshot;
