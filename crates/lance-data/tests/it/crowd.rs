@@ -64,7 +64,7 @@ async fn write(path: std::path::PathBuf, writer: i64) -> u32 {
     let mut attempts = 0;
     for round in 0..COMMITS {
         let id = round * WRITERS + writer;
-        counting.take();
+        let _ = counting.take();
         let predicate = format!("id = {id}");
         let report = if is_update(round) {
             table.update(&["v = v + 1".to_owned()], Some(&predicate), &plainly()).await.unwrap()
