@@ -28,6 +28,8 @@ pub(crate) struct Window {
     raw: BTreeMap<Version, Bytes>,
     /// What the requests that are out are for.
     targets: Vec<Target>,
+    /// Versions that were written after the one above them.
+    overtaken: Vec<Version>,
 }
 
 #[derive(Clone, Debug)]
@@ -98,13 +100,14 @@ impl<F: Format> Commit<F> {
             }
         }
         versions.retain(|version| !self.known.contains_key(version));
-        let window = Window { asked_ms: Some(asked_ms), unread: versions, raw: BTreeMap::new(), targets: Vec::new() };
-        self.fetch(window, now_ms)
+        let (raw, targets, overtaken) = (BTreeMap::new(), Vec::new(), overtaken(entries));
+        self.fetch(Window { asked_ms: Some(asked_ms), unread: versions, raw, targets, overtaken }, now_ms)
     }
 
     /// Follows entries that the caller held.
     pub(crate) fn follow_held(&mut self, raw: BTreeMap<Version, Bytes>, now_ms: u64) -> Step {
-        self.fetch(Window { asked_ms: None, unread: Vec::new(), raw, targets: Vec::new() }, now_ms)
+        let (unread, targets, overtaken) = (Vec::new(), Vec::new(), Vec::new());
+        self.fetch(Window { asked_ms: None, unread, raw, targets, overtaken }, now_ms)
     }
 
     /// Asks for the next entries, or goes on to follow them when all are there.
@@ -186,6 +189,10 @@ impl<F: Format> Commit<F> {
     fn follow(&mut self, window: Window, now_ms: u64) -> Step {
         while let Some((version, landed)) = self.known.pop_first() {
             if self.format.is_ours(&self.pending, &landed) {
+                if window.overtaken.contains(&version) {
+                    let said = "ours stands below a version that is older, as after a cleanup that freed its number";
+                    return self.unknown(version, said.to_owned());
+                }
                 return self.committed(version);
             }
             self.note_id(&landed);
@@ -268,6 +275,19 @@ fn first_gap(base: Version, versions: &[Version]) -> Option<Version> {
         expected = version.next();
     }
     None
+}
+
+/// The versions that were written after the one right above them: what stands above may not have been built on them.
+fn overtaken(entries: &[EntryRef]) -> Vec<Version> {
+    let mut sorted: Vec<&EntryRef> = entries.iter().collect();
+    sorted.sort_unstable_by_key(|entry| entry.version);
+    let is_overtaken = |pair: &[&EntryRef]| match pair {
+        [one, next] if one.version.next() == Some(next.version) && next.modified_ms < one.modified_ms => {
+            Some(one.version)
+        }
+        _ => None,
+    };
+    sorted.windows(2).filter_map(is_overtaken).collect()
 }
 
 /// The first version that was written long after a later one: a cleanup had freed its number, a writer that slept has filled it,

@@ -190,3 +190,19 @@ fn a_refilled_number_in_the_window_is_a_gap() {
     let error = ended(machine.answer(vec![names(&[(8, 40_000), (9, 5_000)])], 50_001)).unwrap_err();
     assert!(matches!(error, CommitError::Gap { missing, .. } if missing == Version::new(8)), "{error}");
 }
+
+#[test]
+fn ours_below_an_older_version_is_not_believed() {
+    for (above_ms, believed) in [(39_900, false), (40_000, true)] {
+        let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
+        let _ = asked(machine.start(50_000));
+        let reads = asked(machine.answer(vec![names(&[(8, 40_000), (9, above_ms)])], 50_001));
+        assert_eq!(reads, [Request::Get(name(8)), Request::Get(name(9))]);
+        let bodies = [("me", ["a".to_owned()]), ("other", ["b".to_owned()])];
+        let answers = bodies.iter().map(|(id, items)| Answer::Bytes(entry(id, items, &[]))).collect();
+        let outcome = ended(machine.answer(answers, 50_002)).unwrap();
+        let is_committed = matches!(outcome, Outcome::Committed { version, .. } if version == Version::new(8));
+        let is_unknown = matches!(outcome, Outcome::Unknown { tried, .. } if tried == Version::new(8));
+        assert_eq!((is_committed, is_unknown), (believed, !believed), "{outcome:?}");
+    }
+}
