@@ -325,7 +325,7 @@ fn columns_of_a_lance_table_change_in_the_schema_alone() {
     let schema = "id long not null, s string, place struct<city: string, zip: int>";
     lakebed.ok(&["create", "t.lance", "--format", "lance", "--schema", schema]);
     lakebed.ok(&["columns", "t.lance", "add", "note string"]);
-    lakebed.ok(&["columns", "t.lance", "add", "street string", "--within", "place"]);
+    lakebed.ok(&["columns", "t.lance", "add", "street string", "--in", "place"]);
     lakebed.ok(&["columns", "t.lance", "rename", "s", "text"]);
     lakebed.ok(&["columns", "t.lance", "drop", "place.zip"]);
     let shown = lakebed.json(&["show", "t.lance"]);

@@ -20,7 +20,7 @@ fn everything_that_was_acknowledged_is_there() {
             table["conflicts"].as_array().unwrap().iter().map(|kind| kind["check"].as_str().unwrap()).collect();
         let wanted: &[&str] = match table["format"].as_str().unwrap() {
             "delta" => &["rows-meet", "metadata-changed", "both-change-metadata"],
-            _ => &["same-rows", "fragment-removed", "config-key-clash"],
+            _ => &["config-key-clash"],
         };
         assert!(wanted.iter().all(|check| kinds.contains(check)), "{kinds:?}");
         let explained = |kind: &Value| kind["explained"].as_str().is_some_and(|text| text.contains("cannot follow"));

@@ -81,7 +81,7 @@ fn wrong_with_cargo(words: &[&str], manifests: &str, chores: &str) -> Option<Str
     }
     match words {
         [_, "xtask", chore, ..] if chore.starts_with(|c: char| c.is_ascii_lowercase()) => {
-            (!chores.contains(&format!("[\"{chore}\""))).then(|| format!("there is no chore {chore}"))
+            (!chores.contains(&format!("\"{chore}\""))).then(|| format!("there is no chore {chore}"))
         }
         _ => None,
     }

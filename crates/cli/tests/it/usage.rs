@@ -47,7 +47,7 @@ fn an_unknown_policy_is_a_usage_error() {
     }
     lakebed.ok(&["create", "t.lance", "--format", "lance", "--schema", "id long"]);
     let told = lakebed.fails(2, &["set", "t.lance", "a=b", "--policy", "delta"]);
-    assert!(told.contains("delta") && told.contains("choose lance"), "{told}");
+    assert!(told.contains("delta") && told.contains("choose one of lance"), "{told}");
     let told = lakebed.fails(2, &["explain", "--policy", "nope", "--ours", "p.json"]);
     assert!(told.contains("maxcompute"), "{told}");
     // Weaker than what the table promises.

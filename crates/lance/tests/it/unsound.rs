@@ -115,10 +115,11 @@ fn landed(format: &LanceFormat, version: lakebed_naming::Version, bytes: &Bytes,
 }
 
 /// The checks that refuse, by what goes wrong where nobody does.
-const EXPLAINED: [(&str, &str, &str); 9] = [
+const EXPLAINED: [(&str, &str, &str); 10] = [
     ("mi_ins200", "mi_ins200b", "rows-meet"),
     ("mi_ups200", "mi_ins200", "rows-meet"),
-    ("app", "cast_v", "field-changed"),
+    ("app_v30", "cast_v", "field-changed"),
+    ("app200", "cast_v", "field-changed"),
     ("app", "dropc_v", "field-changed"),
     ("idx_v", "dropc_v", "field-changed"),
     ("idx_v", "cast_v", "field-changed"),

@@ -3,7 +3,7 @@
 use super::writer::{Attempt, Clients, REFUSALS_MAX, Told, by_version, live_ids, set_texts, summary};
 use crate::support::lance::{Written, create, distinct_row_ids, fragment_ids, same_version, write};
 use crate::support::{Python, Random, Texts, committed, list, open, plainly, texts};
-use lakebed_table::Table;
+use lakebed_table::{CommitOptions, Table};
 use lakebed_transaction::RowSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,6 +24,11 @@ const FILES: usize = OURS + 5;
 const SLICE: u64 = 30;
 /// Rows of the base fragment that everybody of ours wants to delete.
 const CONTESTED: u64 = 12;
+
+/// As pylance judges: of two that delete one row, one is refused.
+fn by_pylance() -> CommitOptions {
+    CommitOptions { policy: Some("lance".to_owned()), ..plainly() }
+}
 
 /// One writer of ours: an isolated handle, and what belongs to it.
 struct Writer {
@@ -75,7 +80,7 @@ impl Writer {
     /// A file of its own each time, also after a refusal.
     async fn append(&mut self) -> Attempt {
         let file = self.files.pop().expect("files are left");
-        let report = self.table.append_fragments(vec![file.fragment.clone()], &plainly()).await.unwrap();
+        let report = self.table.append_fragments(vec![file.fragment.clone()], &by_pylance()).await.unwrap();
         let attempt = Attempt { added: file.ids.clone(), ..Attempt::of(&report) };
         if matches!(attempt.told, Told::Committed(_)) {
             self.rows.extend((0..).zip(file.ids).map(|(position, id)| (file.path.clone(), position, id)));
@@ -89,7 +94,7 @@ impl Writer {
         for (path, position, _) in gone {
             rows.entry(ids[path]).or_default().insert(*position);
         }
-        let report = self.table.delete_rows(rows, "rows of a writer", &plainly()).await.unwrap();
+        let report = self.table.delete_rows(rows, "rows of a writer", &by_pylance()).await.unwrap();
         Attempt { deleted: gone.iter().map(|(.., id)| *id).collect(), ..Attempt::of(&report) }
     }
 
@@ -126,7 +131,7 @@ impl Writer {
     async fn configure(&mut self, key: String) -> Attempt {
         let pair = (key, format!("{}.{}", self.number, self.log.len()));
         let set = Texts::from([pair.clone()]);
-        let report = self.table.set_properties(set, Vec::new(), &plainly()).await.unwrap();
+        let report = self.table.set_properties(set, Vec::new(), &by_pylance()).await.unwrap();
         Attempt { set: Some(pair), ..Attempt::of(&report) }
     }
 }
@@ -138,7 +143,7 @@ async fn prepare(python: &Python, path: &Path, run: u64) -> (Vec<Writer>, Vec<i6
     let (base, first) = if run.is_multiple_of(2) {
         let mut table = create(path, Texts::new()).await;
         let base = write(python, path, 1, rows, 0).await.remove(0);
-        let report = table.append_fragments(vec![base.fragment.clone()], &plainly()).await.unwrap();
+        let report = table.append_fragments(vec![base.fragment.clone()], &by_pylance()).await.unwrap();
         (base.path, committed(&report) + 1)
     } else {
         // With the old names, or with stable row ids.
