@@ -164,6 +164,13 @@ impl<F: Format> Commit<F> {
         now_ms: u64,
     ) -> Step {
         self.progressed();
+        if self.is_overtaken(&window, now_ms) {
+            // What was listed may have been cleaned away since, and its number filled by a writer that slept.
+            return match self.budget.spent(self.rebases, now_ms.saturating_sub(self.started_ms)) {
+                Some(what) => self.give_up(what),
+                None => self.list(Purpose::Window, now_ms),
+            };
+        }
         for ((target, answer), request) in std::mem::take(&mut window.targets).into_iter().zip(answers).zip(asked) {
             match (target, answer) {
                 (Target::Entry(version), Answer::Bytes(bytes)) => {
@@ -183,6 +190,13 @@ impl<F: Format> Commit<F> {
             }
         }
         self.fetch(window, now_ms)
+    }
+
+    /// Whether entries were read so long after they were listed that they need not be those.
+    fn is_overtaken(&self, window: &Window, now_ms: u64) -> bool {
+        let reads = window.targets.iter().any(|target| matches!(target, Target::Entry(_)));
+        let trusted = window.asked_ms.map(|asked_ms| asked_ms.saturating_add(self.freshness.for_ms));
+        reads && trusted.is_some_and(|until_ms| until_ms < now_ms)
     }
 
     /// Judges and follows every entry of the window, oldest first.
