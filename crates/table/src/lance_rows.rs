@@ -180,7 +180,13 @@ impl Table {
         let batch = application::of_lance(&message).map_err(|source| format_error(&**self.store(), source))?;
         let commit = CommitOptions { application: batch.or_else(|| commit.application.clone()), ..commit.clone() };
         let beside = Beside { reads, ..Beside::default() };
-        self.commit_lance(&base, message, beside, Givers::Several, &commit).await
+        let report = self.commit_lance(&base, message, beside, Givers::Several, &commit).await?;
+        if let (Outcome::Conflict(_), Some(_)) = (&report.outcome, &commit.application) {
+            // The batch may have landed in another transaction after the version that this one read.
+            self.refresh().await?;
+            return Ok(self.repeated(&commit).unwrap_or(report));
+        }
+        Ok(report)
     }
 
     pub(crate) async fn commit_lance(

@@ -4,7 +4,10 @@ use crate::stores::{Meddled, Moment};
 use crate::support::{BOTH, add, committed, isolated, once, opened, prepared_add, three_rows, try_remove, unique_id};
 use lakebed_storage::Store;
 use lakebed_storage::testing::{Counting, Operation};
-use lakebed_table::{CommitEnd, CommitMetrics, Metrics, OpenOptions, RequestEnd, RequestKind, RequestMetrics, Table};
+use lakebed_table::{
+    CommitEnd, CommitMetrics, CommitOptions, Metrics, OpenOptions, RequestEnd, RequestKind, RequestMetrics, Table,
+    TableFormat,
+};
 use lakebed_transaction::Outcome;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -36,7 +36,8 @@ async fn under_precise_what_is_accepted_is_the_winner_and_then_ours() {
                 let in_order = |cell: &str| matches!(cell, "both" | "equals winner-then-ours");
                 let sound = in_order(&case.serial) && in_order(&case.state_serial);
                 // A drop of ours takes out the entry that a compaction put there, which pylance leaves.
-                let follows = case.ours == "drop_idx" && ["state", "indices"].iter().any(|part| told.text.contains(part));
+                let follows =
+                    case.ours == "drop_idx" && ["state", "indices"].iter().any(|part| told.text.contains(part));
                 if !((sound && told.agrees) || (!sound && follows)) {
                     wrong.push(format!("{}\t{}", case.id, told.text));
                 }
