@@ -29,7 +29,7 @@ mod table;
 pub use checks::Rule;
 pub use facts::{Followed, OrderedBefore, PreciseFacts};
 pub use on_delta::{DeltaSide, judge_delta};
-pub use on_lance::{LanceSide, judge_lance};
+pub use on_lance::{LanceSide, is_judged_by_rows, judge_lance};
 pub use table::{PRECISE, PRECISE_REORDER, PreciseTable};
 
 /// The checks of the tables, for a table of one's own.

@@ -31,8 +31,10 @@ fn judge_definitions(ours: LanceSide<'_>, landed: LanceSide<'_>) -> Judgement {
     DEFINITIONS.judge((ours.kind.at(), ours.definitions), (landed.kind.at(), landed.definitions))
 }
 
-/// Whether the rows of ours are judged, too: what only lays columns over fragments by position, or changes definitions, is not.
-const fn is_judged_by_rows(ours: LanceKind) -> bool {
+/// Whether the rows of ours are judged, too, and may have to be followed to where landed put them: what only lays columns over fragments by
+/// position, or changes definitions, is not.
+#[must_use]
+pub const fn is_judged_by_rows(ours: LanceKind) -> bool {
     match ours {
         LanceKind::Append | LanceKind::Delete | LanceKind::Update | LanceKind::Overwrite | LanceKind::Rewrite => true,
         LanceKind::CreateIndex

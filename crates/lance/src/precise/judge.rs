@@ -9,8 +9,8 @@ use crate::{JudgedBy, LanceError, Landed, Pending, Snapshot};
 use lakebed_commit::{Fetched, ObjectName};
 use lakebed_conflict::lance::LanceFacts;
 use lakebed_conflict::maxcompute::{Compaction, Hints, MaxComputeFacts, judge as judge_matrix};
-use lakebed_conflict::precise::{LanceSide, PreciseFacts, PreciseTable, judge_lance, wanted};
-use lakebed_transaction::{Judgement, LanceKind, RowsSeen, RowsWanted, Verdict};
+use lakebed_conflict::precise::{LanceSide, PreciseFacts, PreciseTable, is_judged_by_rows, judge_lance, wanted};
+use lakebed_transaction::{Judgement, RowsSeen, RowsWanted, Verdict};
 
 /// What came of asking.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ pub fn judge_unseen(
 
 /// What ours and landed say of rows.
 fn seen(pending: &Pending, base: &Snapshot, landed: &Landed, fetched: &Fetched) -> Result<Seen, Vec<ObjectName>> {
-    if !looks_at_rows(pending.kind()) {
+    if !is_judged_by_rows(pending.kind()) {
         return Ok(Seen::default());
     }
     if pending.rows.facts.get().is_none() {
@@ -142,25 +142,6 @@ fn by_matrix(pending: &Pending, landed: &Landed, theirs: &LanceFacts) -> Judgeme
     let read_target = pending.reads.whole_table || !pending.reads.predicates.is_empty();
     let ours = MaxComputeFacts::of_lance(pending.kind(), &pending.facts, hints(Some(read_target)));
     judge_matrix(&ours, &MaxComputeFacts::of_lance(landed.kind(), theirs, hints(None)))
-}
-
-/// Whether rows of ours may stand elsewhere after landed, or are judged.
-const fn looks_at_rows(ours: LanceKind) -> bool {
-    match ours {
-        LanceKind::Append | LanceKind::Delete | LanceKind::Update | LanceKind::Overwrite | LanceKind::Rewrite => true,
-        LanceKind::CreateIndex
-        | LanceKind::DataReplacement
-        | LanceKind::DataOverlay
-        | LanceKind::Merge
-        | LanceKind::Restore
-        | LanceKind::ReserveFragments
-        | LanceKind::Project
-        | LanceKind::UpdateConfig
-        | LanceKind::UpdateMemWalState
-        | LanceKind::UpdateBases
-        | LanceKind::Clone
-        | LanceKind::Unknown => false,
-    }
 }
 
 /// Whether ours looked for rows or takes some out, so that which rows landed deleted matters.
