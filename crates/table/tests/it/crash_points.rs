@@ -1,8 +1,9 @@
-//! A process that dies at each system call of a durable creation, commit or compaction on local disk; injected by strace, where there
+//! A process that dies at each system call of a durable creation, commit or upkeep on local disk; injected by strace, where there
 //! is one.
 
 mod jobs;
 
+use crate::log::Log;
 use crate::support::{add, committed, opened};
 use jobs::{JOBS, Job};
 use lakebed_table::{Table, TableError};
@@ -13,6 +14,12 @@ use std::time::{Duration, SystemTime};
 
 /// Tells a child its folder and its job.
 const JOB: &str = "LAKEBED_TEST_CRASH_JOB";
+/// Set to `all`, every point is died at; else the first and the last of each kind of call in each job, and one of three between.
+const POINTS: &str = "LAKEBED_CRASH_POINTS";
+/// Set to a part of a job's name, such as `Vacuum`, only jobs of that name are run.
+const ONLY: &str = "LAKEBED_CRASH_JOBS";
+/// Of the points between, where not all are asked for, one of so many.
+const CUT: usize = 3;
 /// Set where strace must be there (`.ci/run` sets it once it has it).
 const REQUIRED: &str = "LAKEBED_STRACE_REQUIRED";
 /// Every call by which a file or folder is read, made, changed, made durable or named.
@@ -27,8 +34,11 @@ fn child(job: &str) {
     runtime.block_on(job.run(job.store(Path::new(folder))));
 }
 
-/// Runs the child under strace with these options; whether it said that its commit stands.
-fn traced(job: Job, folder: &Path, options: &[String]) -> bool {
+/// What a child says once its work is done.
+const DONE: &str = "ACKNOWLEDGED";
+
+/// Runs the child under strace with these options; what it said.
+fn traced(job: Job, folder: &Path, options: &[String]) -> String {
     let output = Command::new("strace")
         .args(["-f", "-qq", "-y"])
         .args(options)
@@ -38,7 +48,7 @@ fn traced(job: Job, folder: &Path, options: &[String]) -> bool {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    String::from_utf8_lossy(&output.stdout).contains("ACKNOWLEDGED")
+    String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
 }
 
 /// The calls that touch the folder: which call, and which one of its kind on its thread.
@@ -46,7 +56,8 @@ async fn points(job: Job) -> BTreeSet<(String, usize)> {
     let folder = job.prepared().await;
     let log = tempfile::NamedTempFile::new().unwrap();
     let options = ["-o", log.path().to_str().unwrap(), "-e", &format!("trace={CALLS}")].map(str::to_owned);
-    assert!(traced(job, folder.path(), &options), "{job:?} without a kill");
+    let said = traced(job, folder.path(), &options);
+    assert!(said.contains(DONE), "{job:?} without a kill: {said}");
     let mut counts = BTreeMap::<(String, String), usize>::new();
     let mut points = BTreeSet::new();
     for line in std::fs::read_to_string(log.path()).unwrap().lines() {
@@ -62,35 +73,55 @@ async fn points(job: Job) -> BTreeSet<(String, usize)> {
     points
 }
 
+/// The points that are died at in this run.
+fn chosen(points: &BTreeSet<(String, usize)>) -> Vec<&(String, usize)> {
+    let all = std::env::var(POINTS).is_ok_and(|asked| asked == "all");
+    let mut kinds = BTreeMap::<&str, Vec<&(String, usize)>>::new();
+    for point in points {
+        kinds.entry(&point.0).or_default().push(point);
+    }
+    let cut = |kind: Vec<_>| {
+        let last = kind.len() - 1;
+        let kept = move |at: usize| all || at % CUT == 0 || at == last;
+        kind.into_iter().enumerate().filter(move |(at, _)| kept(*at)).map(|(_, point)| point)
+    };
+    kinds.into_values().flat_map(cut).collect()
+}
+
 /// The table after a kill: as before, or as after, and nothing in between; it goes on, and a cleanup leaves no temporary file.
-async fn whole(job: Job, folder: &Path, acknowledged: bool, what: &str) {
+async fn whole(job: Job, folder: &Path, before: &Log, acknowledged: bool, what: &str) {
     let store = job.store(folder);
     let state = match Table::open_store(std::sync::Arc::clone(&store), &crate::support::isolated()).await {
-        Ok(_) => Some(job.state(&store).await),
+        Ok(_) => Some(job.state(&store, before).await),
         Err(TableError::NotATable { .. }) => None,
         Err(error) => panic!("{what}: {error}"),
     };
-    let [before, after] = job.states();
-    assert!(state == after || state == before && !acknowledged, "{what}: {state:?}, acknowledged: {acknowledged}");
+    let [old, new] = job.states();
+    assert!(state == new || state == old && !acknowledged, "{what}: {state:?}, acknowledged: {acknowledged}");
     job.taken_up(&store).await;
+    assert_eq!(job.state(&store, before).await.1, state.map_or(0, |(_, rows)| rows), "{what}, and taken up");
     let mut table = opened(&store).await;
     committed(&add(&mut table, &[8]).await);
     assert_eq!(table.settle().await, Vec::<String>::new(), "{what}");
-    let rows = job.state(&store).await.1;
+    let rows = job.state(&store, before).await.1;
     assert_eq!(rows, state.map_or(0, |(_, rows)| rows) + 1, "{what}");
 
     age(folder, 8 * DAY);
     let _ = opened(&store).await.vacuum(None, false, false).await.unwrap();
     let left: Vec<PathBuf> = files(folder).into_iter().filter(|path| is_temporary(path)).collect();
     assert_eq!(left, Vec::<PathBuf>::new(), "{what}");
-    assert_eq!(job.state(&store).await.1, rows, "{what}");
+    assert_eq!(job.state(&store, before).await.1, rows, "{what}");
 }
 
-/// Makes every file so much older.
+/// Makes every file so much older. Their order in time stays, with more than a moment between any two: what falls together may be kept.
 fn age(folder: &Path, by: Duration) {
-    for path in files(folder) {
-        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
-        file.set_modified(SystemTime::now() - by).unwrap();
+    let modified = |path: &PathBuf| std::fs::metadata(path).unwrap().modified().unwrap();
+    let mut paths = files(folder);
+    paths.sort_by_key(|path| (modified(path), path.clone()));
+    let first = SystemTime::now() - by;
+    for (at, path) in (0..).zip(&paths) {
+        let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+        file.set_modified(first + Duration::from_millis(10) * at).unwrap();
     }
 }
 
@@ -114,7 +145,7 @@ fn strace_works() -> bool {
     tried.is_ok_and(|status| status.success())
 }
 
-/// Creations and commits of both formats, and a compaction, killed at every call that touches the table's folder.
+/// Creations, commits and upkeep of both formats, killed at every call that touches the table's folder.
 #[test]
 fn a_process_may_die_at_every_call() {
     if let Ok(job) = std::env::var(JOB) {
@@ -128,22 +159,27 @@ fn a_process_may_die_at_every_call() {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        for job in JOBS {
+        // One job alone, where one looks into it.
+        let asked = std::env::var(ONLY).unwrap_or_default();
+        for job in JOBS.into_iter().filter(|job| job.name().contains(&asked)) {
             let points = points(job).await;
             let (mut landed, mut strays) = (0, 0);
-            for (call, nth) in &points {
+            let chosen = chosen(&points);
+            for (call, nth) in &chosen {
                 let what = format!("{job:?} killed at {call} {nth}");
                 let folder = job.prepared().await;
+                let before = job.before(folder.path()).await;
                 let options = ["-o", "/dev/null", "-e", &format!("trace={call}"), "-e"].map(str::to_owned);
                 let inject = format!("inject={call}:signal=KILL:when={nth}");
-                let acknowledged = traced(job, folder.path(), &[options.as_slice(), &[inject]].concat());
+                let acknowledged = traced(job, folder.path(), &[options.as_slice(), &[inject]].concat()).contains(DONE);
                 landed += usize::from(acknowledged);
                 strays += files(folder.path()).iter().filter(|path| is_temporary(path)).count();
-                whole(job, folder.path(), acknowledged, &what).await;
+                whole(job, folder.path(), &before, acknowledged, &what).await;
             }
             println!(
-                "{job:?}: killed at {} calls; {landed} commits were acknowledged before, {strays} temporary files were left and \
-                 removed by the next cleanup",
+                "{job:?}: killed at {} of {} calls; {landed} were acknowledged before, {strays} temporary files were left and removed \
+                 by the next cleanup",
+                chosen.len(),
                 points.len()
             );
             assert!(points.len() > 10, "{job:?}: {points:?}");

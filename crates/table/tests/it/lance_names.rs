@@ -32,7 +32,7 @@ async fn twelve_old() -> Arc<dyn Store> {
 }
 
 /// Gives the manifests names of the old scheme.
-async fn to_old_names(store: &Arc<dyn Store>, newest: u64) {
+pub(crate) async fn to_old_names(store: &Arc<dyn Store>, newest: u64) {
     for version in 1..=newest {
         rename(store, &new(version), &old(version)).await;
     }

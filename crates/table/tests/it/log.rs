@@ -56,10 +56,16 @@ impl Log {
         let first = *self.0.first_key_value().unwrap().0;
         let versions: Vec<_> = self.0.keys().copied().collect();
         assert_eq!(versions, (first..first + versions.len() as u64).collect::<Vec<_>>(), "versions are contiguous");
-        for (version, state) in &self.0 {
-            for object in state.files.keys().chain(&state.side) {
-                assert!(store.head(object).await.unwrap().is_some(), "version {version} names {object}, which is gone");
-            }
+        for version in versions {
+            self.assert_held(store, version).await;
+        }
+    }
+
+    /// Every object that this version names is there.
+    pub(crate) async fn assert_held(&self, store: &Arc<dyn Store>, version: u64) {
+        let state = &self.0[&version];
+        for object in state.files.keys().chain(&state.side) {
+            assert!(store.head(object).await.unwrap().is_some(), "version {version} names {object}, which is gone");
         }
     }
 }
@@ -139,9 +145,10 @@ async fn lance(store: &Arc<dyn Store>) -> Log {
         else {
             continue;
         };
+        let is_new = number.len() == 20;
         let number: u64 = number.parse().unwrap();
-        // New tables count their manifests down, so that the newest sorts first.
-        let version = u64::MAX - number;
+        // New tables count their manifests down, so that the newest sorts first; old names are the plain number.
+        let version = if is_new { u64::MAX - number } else { number };
         let manifest = manifest(&store.get(&listed.name).await.unwrap().unwrap());
         assert_eq!(manifest.version, version, "{}", listed.name);
         log.insert(version, lance_state(&manifest));
