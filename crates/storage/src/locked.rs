@@ -108,7 +108,7 @@ impl CommitLock for ProcessLock {
 ///
 /// The steps run to their end even if the caller is dropped. Where the put stays unanswered the answer is [`Create::Unknown`] and
 /// **the lock stays held**, because the put may still land and must not land over what another one wrote. A create of the same
-/// bytes under the same name takes up where that one stopped; any other is told *not now*.
+/// bytes under the same name looks what stands there by now, and takes up where that one stopped; any other is told *not now*.
 ///
 /// # Guarantee
 /// That of the lock, which says what it has to promise, and only among writers that take it. Of the store it asks for whole objects,
@@ -154,7 +154,7 @@ impl LockedCreate {
     async fn steps(self, name: String, bytes: Bytes) -> Result<Create, StoreError> {
         let key = self.key(&name);
         if let Some(token) = self.taken_up(&name, &bytes) {
-            return self.put_and_unlock(&key, token, name, bytes).await;
+            return self.take_up(&key, token, name, bytes).await;
         }
         let token = match self.lock.try_lock(&key).await {
             Ok(Locked::Held { token }) => token,
@@ -173,6 +173,21 @@ impl LockedCreate {
                 Err(error)
             }
         }
+    }
+
+    /// Looks once more: the put may have landed meanwhile, and so may another one's where the lock kept less than it promised.
+    async fn take_up(&self, key: &str, token: String, name: String, bytes: Bytes) -> Result<Create, StoreError> {
+        let answer = match self.store.get(&name).await {
+            Ok(None) => return self.put_and_unlock(key, token, name, bytes).await,
+            Ok(Some(found)) if found == bytes => Create::Created,
+            Ok(Some(_)) => Create::Exists,
+            Err(error) => {
+                self.pending().insert(name, (token, bytes));
+                return Ok(Create::Unknown(error.to_string()));
+            }
+        };
+        self.unlock(key, &token).await;
+        Ok(answer)
     }
 
     async fn put_and_unlock(&self, key: &str, token: String, name: String, bytes: Bytes) -> Result<Create, StoreError> {

@@ -9,6 +9,7 @@
 
 mod crashes;
 mod field_cases;
+mod leases;
 mod memory;
 #[cfg(feature = "dynamodb")]
 mod pylance;

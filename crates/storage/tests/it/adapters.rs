@@ -185,6 +185,24 @@ async fn an_unanswered_put_keeps_its_lock() {
     assert_eq!(inner.get("x").await.expect("an answer"), Some("ours".into()));
 }
 
+/// A create that is taken up again looks first: its own put has landed by then, or the lock was given to another one all the same,
+/// whose object stays.
+#[tokio::test]
+async fn a_create_that_is_taken_up_looks_what_stands_there() {
+    for (late, answer) in [("ours", Create::Created), ("theirs", Create::Exists)] {
+        let (inner, lock) = (MemoryStore::new(), Arc::new(ProcessLock::new()));
+        let ours = LockedCreate::new(Unanswered::over(&inner, 3, reset, false), Arc::clone(&lock) as _);
+        assert!(matches!(ours.create("x", "ours".into()).await, Ok(Create::Unknown(_))));
+        inner.put("x", late.into()).await.expect("a put");
+        assert_eq!(ours.create("x", "ours".into()).await.expect("an answer"), answer);
+        assert_eq!(inner.get("x").await.expect("an answer"), Some(late.into()));
+        // The lock was given back.
+        assert_eq!(ours.unsettled(), [].into());
+        let rival = LockedCreate::new(Arc::new(inner.clone()), lock);
+        assert_eq!(rival.create("x", "more".into()).await.expect("an answer"), Create::Exists);
+    }
+}
+
 /// A put that is certainly refused gives the lock back; one answer that was lost is made up for.
 #[tokio::test]
 async fn a_refused_put_gives_its_lock_back() {
