@@ -307,12 +307,9 @@ impl<X: Family> Audit<X> {
 
     /// Everything has come to rest.
     pub(crate) fn finish(&mut self) {
-        let left = self
-            .entries
-            .iter()
-            .find(|(_, entry)| {
-                entry.stray && self.cases.get(&entry.id).is_some_and(|case| case.fate != Fate::Unknown && !case.again)
-            });
+        let left = self.entries.iter().find(|(_, entry)| {
+            entry.stray && self.cases.get(&entry.id).is_some_and(|case| case.fate != Fate::Unknown && !case.again)
+        });
         if let Some((at, entry)) = left {
             let detail = format!("version {at} holds {}, which is not in the history and was not withdrawn", entry.id);
             self.break_rule("a freed number is filled by nobody who can still withdraw", detail);
