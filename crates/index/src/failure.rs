@@ -28,6 +28,12 @@ impl Failure {
         Self { why, said: said.into() }
     }
 
+    /// The same without what must not be shown: servers and what stands before them repeat what they were sent.
+    #[cfg(any(feature = "dynamodb", feature = "postgres", feature = "redis"))]
+    pub(crate) fn without(self, secrets: &lakebed_storage::Secrets) -> Self {
+        Self { why: self.why, said: secrets.clean(&self.said) }
+    }
+
     /// The error of a request that is no reservation.
     pub(crate) fn error(self, location: &str, name: &str) -> StoreError {
         let (root, name, detail) = (location.to_owned(), name.to_owned(), self.said);

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Why};
 use async_trait::async_trait;
-use lakebed_storage::{CommitIndex, Entry, Reserve, StoreError};
+use lakebed_storage::{CommitIndex, Entry, Reserve, Secrets, StoreError};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +34,7 @@ const SCHEMA: &str = "
 pub struct PostgresIndex {
     location: String,
     config: Config,
+    secrets: Secrets,
     client: Mutex<Option<Arc<Client>>>,
 }
 
@@ -64,7 +65,8 @@ impl PostgresIndex {
             hosts.collect::<Vec<_>>().join(","),
             config.get_dbname().unwrap_or_default()
         );
-        Ok(Self { location, config, client: Mutex::new(None) })
+        let password = config.get_password().map(|password| String::from_utf8_lossy(password).into_owned());
+        Ok(Self { location, secrets: Secrets::new(password), config, client: Mutex::new(None) })
     }
 
     /// The connection, made anew after it broke.
@@ -74,7 +76,7 @@ impl PostgresIndex {
             return Ok(Arc::clone(client));
         }
         // Nothing was asked yet, so what gets lost here is only lost time.
-        let busy = |error: Error| match failure(&error) {
+        let busy = |error: Error| match self.failure(&error) {
             Failure { why: Why::Unknown, said } => Failure::new(Why::Busy, said),
             failure => failure,
         };
@@ -96,7 +98,8 @@ impl PostgresIndex {
 
     async fn found(&self, table: &str, name: &str) -> Result<Option<Entry>, Failure> {
         let select = "SELECT name, staged, size_bytes, confirmed FROM lakebed_index WHERE table_key = $1 AND name = $2";
-        let row = self.client().await?.query_opt(select, &[&table, &name]).await.map_err(|error| failure(&error))?;
+        let row =
+            self.client().await?.query_opt(select, &[&table, &name]).await.map_err(|error| self.failure(&error))?;
         row.map(|row| entry(&row)).transpose()
     }
 
@@ -106,7 +109,12 @@ impl PostgresIndex {
         let size = i64::try_from(entry.size_bytes).unwrap_or(i64::MAX);
         let client = self.client().await?;
         let inserted = client.execute(insert, &[&table, &entry.name, &entry.staged, &size]).await;
-        Ok(inserted.map_err(|error| failure(&error))? == 1)
+        Ok(inserted.map_err(|error| self.failure(&error))? == 1)
+    }
+
+    /// What a failed request means. No server is sure not to repeat what it was told.
+    fn failure(&self, error: &Error) -> Failure {
+        failure(error).without(&self.secrets)
     }
 
     /// A statement about one entry.
@@ -114,7 +122,7 @@ impl PostgresIndex {
         let changed = async {
             let client = self.client().await?;
             let changed = client.execute(statement, &[&table, &entry.name, &entry.staged]).await;
-            changed.map_err(|error| failure(&error))
+            changed.map_err(|error| self.failure(&error))
         };
         changed.await.map(|_| ()).map_err(|failure| failure.error(&self.location, &entry.name))
     }
@@ -195,7 +203,7 @@ impl CommitIndex for PostgresIndex {
         let select =
             "SELECT name, staged, size_bytes, confirmed FROM lakebed_index WHERE table_key = $1 AND NOT confirmed";
         let found = async {
-            let rows = self.client().await?.query(select, &[&table]).await.map_err(|error| failure(&error))?;
+            let rows = self.client().await?.query(select, &[&table]).await.map_err(|error| self.failure(&error))?;
             rows.iter().map(entry).collect::<Result<Vec<_>, _>>()
         };
         found.await.map_err(|failure| failure.error(&self.location, "unconfirmed names"))

@@ -66,5 +66,6 @@ pub use name::check_name;
 pub use open::{StoreOptions, open};
 pub use probe::{CreateProbe, PROBE_FOLDER, ProbeRace, Probed, probe_create, probe_name, probe_race};
 pub use put_if_absent::{CREATE_ANSWERS, CreateAnswer, Meaning, PutIfAbsent, Said, create_answers_markdown};
+pub use redact::Secrets;
 pub use renamed::{MoveIfAbsent, RenameIfAbsent};
 pub use store::{Create, Listed, Store};

@@ -35,13 +35,20 @@ pub(crate) fn url(text: &str) -> String {
     clean
 }
 
-/// Values that must never be shown.
+/// Values that must never be shown, for whoever repeats what a server or a library said: [`crate::CommitIndex`]es and stores of your own.
+///
+/// ```
+/// let secrets = lakebed_storage::Secrets::new(["hunter22".to_owned()]);
+/// let said = "unknown command AUTH hunter22 at redis://me:x@host/0?sig=y";
+/// assert_eq!(secrets.clean(said), "unknown command AUTH … at redis://host/0?…");
+/// ```
 #[derive(Clone, Default)]
-pub(crate) struct Secrets(Vec<String>);
+pub struct Secrets(Vec<String>);
 
 impl Secrets {
     /// Takes the values; empty and very short ones are dropped, because hiding them would blank out ordinary words.
-    pub(crate) fn new(values: impl IntoIterator<Item = String>) -> Self {
+    #[must_use]
+    pub fn new(values: impl IntoIterator<Item = String>) -> Self {
         let mut values: Vec<String> = values.into_iter().filter(|value| value.len() >= 4).collect();
         // A secret that holds another one has to go first.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
@@ -49,7 +56,8 @@ impl Secrets {
     }
 
     /// Text of a foreign error, fit to be shown: URLs cleaned, secrets replaced, at most about a thousand characters.
-    pub(crate) fn clean(&self, text: &str) -> String {
+    #[must_use]
+    pub fn clean(&self, text: &str) -> String {
         let mut clean = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(at) = rest.find("://") {

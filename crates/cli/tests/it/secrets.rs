@@ -77,7 +77,9 @@ fn commands(url: &str) -> Vec<Vec<String>> {
 /// Runs a command, telling all that it can; everything that it wrote.
 fn said(lakebed: &Lakebed, args: &[String], more: &[&str], environment: &[(&str, String)]) -> String {
     let args: Vec<&str> = args.iter().map(String::as_str).chain(more.iter().copied()).chain(["-v"]).collect();
-    let run = lakebed.run_in(&args, environment);
+    // What libraries would log, and what a panic would show, is asked for too.
+    let loud = [("RUST_LOG", "trace".to_owned()), ("RUST_BACKTRACE", "full".to_owned())];
+    let run = lakebed.run_in(&args, &[environment, &loud].concat());
     assert_ne!(run.code, 0, "{args:?}: {run:?}");
     run.stdout + &run.stderr
 }
@@ -153,6 +155,116 @@ fn planted_secrets_are_shown_nowhere() {
                 &said(&lakebed, &args, &["--storage-option", "no_such_option=PLANTEDk"], &environment),
                 &format!("{args:?}"),
             );
+        }
+    }
+}
+
+/// An index that repeats what it is sent, in the words of its kind.
+#[derive(Clone, Copy, Debug)]
+enum Repeating {
+    /// DynamoDB refuses the request, and quotes it.
+    DynamoDb,
+    /// PostgreSQL asks for the password in clear, and quotes it.
+    Postgres,
+    /// Redis does not know the command, and quotes its words.
+    Redis,
+}
+
+/// A server of that kind, until the test ends.
+fn repeating(kind: Repeating) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let _ = match kind {
+                Repeating::DynamoDb => repeat_http(stream),
+                Repeating::Postgres => repeat_password(stream),
+                Repeating::Redis => repeat_words(stream),
+            };
+        }
+    });
+    address
+}
+
+/// What has arrived, as text on one line.
+fn arrived(stream: &mut TcpStream) -> std::io::Result<String> {
+    let mut bytes = [0; 16_384];
+    let length = stream.read(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes[..length]);
+    Ok(text.chars().map(|c| if c.is_control() || matches!(c, '"' | '\\') { ' ' } else { c }).collect())
+}
+
+fn repeat_http(mut stream: TcpStream) -> std::io::Result<()> {
+    let request = arrived(&mut stream)?;
+    let body = format!(r#"{{"__type":"x#AccessDeniedException","message":"{request}"}}"#);
+    write!(stream, "HTTP/1.1 400 No\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+}
+
+fn repeat_password(mut stream: TcpStream) -> std::io::Result<()> {
+    arrived(&mut stream)?;
+    // `R`: authentication by a password in clear is asked for.
+    stream.write_all(&[b'R', 0, 0, 0, 8, 0, 0, 0, 3])?;
+    let password = arrived(&mut stream)?;
+    let fields = format!("SFATAL\0C28P01\0Mno such password: {}\0\0", password.trim());
+    let length = u32::try_from(fields.len() + 4).unwrap();
+    stream.write_all(&[&b"E"[..], &length.to_be_bytes(), fields.as_bytes()].concat())
+}
+
+fn repeat_words(mut stream: TcpStream) -> std::io::Result<()> {
+    loop {
+        let words = arrived(&mut stream)?;
+        if words.is_empty() {
+            return Ok(());
+        }
+        write!(stream, "-ERR unknown command, with args beginning with: {words}\r\n")?;
+    }
+}
+
+/// Field case 136 with an index: passwords stand in its URL, keys in the environment, and its server repeats both.
+#[test]
+fn secrets_of_an_index_are_shown_nowhere() {
+    let lakebed = trips();
+    let keys = [
+        ("AWS_ACCESS_KEY_ID", "PLANTEDkeyid".to_owned()),
+        ("AWS_SECRET_ACCESS_KEY", "PLANTEDsecret".to_owned()),
+        ("AWS_SESSION_TOKEN", "PLANTEDtoken".to_owned()),
+    ];
+    for kind in [Repeating::DynamoDb, Repeating::Postgres, Repeating::Redis] {
+        let address = repeating(kind);
+        let index = match kind {
+            Repeating::DynamoDb => "dynamodb:commits?layout=delta".to_owned(),
+            Repeating::Postgres => format!("postgres://me:PLANTEDpassword@{address}/x"),
+            Repeating::Redis => format!("redis://me:PLANTEDpassword@{address}/0"),
+        };
+        let endpoint = ("AWS_ENDPOINT_URL_DYNAMODB", format!("http://me:PLANTEDuser@{address}"));
+        let environment = [keys.as_slice(), &[endpoint]].concat();
+        let by_variable = [environment.as_slice(), &[("LAKEBED_INDEX", index.clone())]].concat();
+        let commands = commands("trips").into_iter().filter(|args| {
+            // These look at the store alone.
+            !matches!(args[0].as_str(), "bench" | "probe" | "outcome") && args[1] == "trips"
+        });
+        for args in commands {
+            let what = format!("{kind:?} {args:?}");
+            let shown = said(&lakebed, &args, &["--index", &index], &environment);
+            hides(&shown, &what);
+            assert!(args[0] == "create" || shown.contains("index"), "{what}: {shown}");
+            hides(&said(&lakebed, &args, &["--json"], &by_variable), &what);
+        }
+    }
+    for index in [
+        "redis://me:PLANTEDa@127.0.0.1:1/0",
+        "redis://me:PLANTEDb@127.0.0.1:1/0?c=PLANTEDd",
+        "postgres://me:PLANTEDe@127.0.0.1:1/x",
+        "postgres://me:PLANTEDf@127.0.0.1:port/x",
+        "postgres:password=PLANTEDg host=",
+        "dynamodb:commits?key=PLANTEDh",
+        "sqlite:/no/such/folder/index.db",
+        "acme://me:PLANTEDi@127.0.0.1",
+        "PLANTEDj",
+    ] {
+        for args in [["show", "trips"], ["vacuum", "trips"]] {
+            let args = args.map(str::to_owned);
+            hides(&said(&lakebed, &args, &["--index", index], &keys), index);
         }
     }
 }

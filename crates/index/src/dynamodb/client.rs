@@ -1,6 +1,7 @@
 //! DynamoDB's wire form: signed JSON over HTTP.
 
 use crate::failure::{Failure, Why};
+use lakebed_storage::Secrets;
 use object_store::ClientOptions;
 use object_store::CredentialProvider;
 use object_store::aws::{AmazonS3Builder, AwsAuthorizer, AwsCredential};
@@ -31,9 +32,22 @@ impl Client {
         Ok(Self { endpoint, region: region.to_owned(), credentials: Arc::clone(store.credentials()), http })
     }
 
-    /// Carries out one operation.
+    /// Carries out one operation. What it says of a failure holds nothing of the credentials, whatever the server repeats.
     pub(super) async fn ask(&self, operation: &str, body: &Value) -> Result<Value, Answered> {
-        let request = self.request(operation, body).await.map_err(Answered::Failed)?;
+        let credential = self.credentials.get_credential().await;
+        let credential = credential.map_err(|error| {
+            let said = Secrets::default().clean(&error.to_string());
+            Answered::Failed(Failure::new(Why::Denied, said))
+        })?;
+        let answered = self.sent(operation, body, &credential).await;
+        answered.map_err(|answered| match answered {
+            Answered::ConditionFailed => Answered::ConditionFailed,
+            Answered::Failed(failure) => Answered::Failed(failure.without(&secrets(&credential))),
+        })
+    }
+
+    async fn sent(&self, operation: &str, body: &Value, credential: &AwsCredential) -> Result<Value, Answered> {
+        let request = self.request(operation, body, credential).map_err(Answered::Failed)?;
         let unknown = |error: HttpError| Answered::Failed(lost(&error));
         let response = self.http.execute(request).await.map_err(unknown)?;
         let status = response.status().as_u16();
@@ -45,7 +59,7 @@ impl Client {
         Err(refusal(status, &bytes))
     }
 
-    async fn request(&self, operation: &str, body: &Value) -> Result<HttpRequest, Failure> {
+    fn request(&self, operation: &str, body: &Value, credential: &AwsCredential) -> Result<HttpRequest, Failure> {
         let refused = |said: String| Failure::new(Why::Refused, said);
         let mut request = http::Request::post(&self.endpoint)
             .header("content-type", "application/x-amz-json-1.0")
@@ -53,8 +67,7 @@ impl Client {
             .body(body.to_string().into())
             .map_err(|error| refused(error.to_string()))?;
         let denied = |error: object_store::Error| Failure::new(Why::Denied, error.to_string());
-        let credential = self.credentials.get_credential().await.map_err(denied)?;
-        AwsAuthorizer::new(&credential, "dynamodb", &self.region).try_authorize(&mut request, None).map_err(denied)?;
+        AwsAuthorizer::new(credential, "dynamodb", &self.region).try_authorize(&mut request, None).map_err(denied)?;
         Ok(request)
     }
 }
@@ -82,6 +95,11 @@ impl Answered {
             Self::Failed(failure) => failure,
         }
     }
+}
+
+fn secrets(credential: &AwsCredential) -> Secrets {
+    let AwsCredential { key_id, secret_key, token } = credential;
+    Secrets::new([key_id.clone(), secret_key.clone()].into_iter().chain(token.clone()))
 }
 
 /// A request that got no answer.

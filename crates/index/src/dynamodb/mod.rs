@@ -8,7 +8,7 @@ pub use layout::Layout;
 use crate::failure::{Failure, Why};
 use async_trait::async_trait;
 use client::{Answered, Client};
-use lakebed_storage::{CommitIndex, Entry, Keeps, Reserve, StoreError};
+use lakebed_storage::{CommitIndex, Entry, Keeps, Reserve, Secrets, StoreError};
 use layout::Place;
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -66,7 +66,8 @@ impl DynamoIndex {
         let region =
             options.region.clone().or_else(|| variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION")));
         let region = region.unwrap_or_else(|| "us-east-1".to_owned());
-        let client = Client::from_env(endpoint, &region).map_err(|error| unusable(error.to_string()))?;
+        let client = Client::from_env(endpoint, &region)
+            .map_err(|error| unusable(Secrets::default().clean(&error.to_string())))?;
         let spark_scheme = options.spark_scheme.clone().unwrap_or_else(|| "s3a".to_owned());
         Ok(Self { location, table: table.to_owned(), layout, spark_scheme, client })
     }

@@ -1,6 +1,7 @@
 //! As much of the Redis protocol (RESP2) as the index needs: words out, one reply in, over one connection at a time.
 
 use crate::failure::{Failure, Why};
+use lakebed_storage::Secrets;
 use percent_encoding::percent_decode_str;
 use std::fmt;
 use std::time::Duration;
@@ -69,16 +70,23 @@ pub(super) enum Reply {
 #[derive(Debug)]
 pub(super) struct Client {
     address: Address,
+    secrets: Secrets,
     connection: Mutex<Option<BufStream<TcpStream>>>,
 }
 
 impl Client {
     pub(super) fn new(address: Address) -> Self {
-        Self { address, connection: Mutex::new(None) }
+        // A server that does not know a command repeats its words.
+        let secrets = Secrets::new(address.password.clone());
+        Self { address, secrets, connection: Mutex::new(None) }
     }
 
     /// Sends one command and waits for its reply.
     pub(super) async fn ask(&self, words: &[&str]) -> Result<Reply, Failure> {
+        self.asked(words).await.map_err(|failure| failure.without(&self.secrets))
+    }
+
+    async fn asked(&self, words: &[&str]) -> Result<Reply, Failure> {
         let mut slot = self.connection.lock().await;
         // Taken out, so that a caller who goes away in the middle leaves no half of a reply to the next.
         let mut connection = match slot.take() {
