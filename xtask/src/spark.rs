@@ -1,4 +1,4 @@
-//! `interop spark`: mixed histories of Spark and the program on the same Delta tables.
+//! `interop spark`: mixed histories of Spark and the program on the same Delta tables; `interop spark-race`: both at once on one.
 //!
 //! Spark comes from Python's package registry, Delta's two jars from Maven's; both lie below `target/` and are fetched once.
 
@@ -17,6 +17,10 @@ const JARS: &str = "target/spark/jars";
 const REPOSITORY: &str = "target/spark/repository";
 /// Where the tables go.
 const WORK: &str = "target/spark/tables";
+/// Mixed histories, and what both read after each step.
+pub(crate) const HISTORIES: &str = "interop/spark_witness.py";
+/// Both at once on one plain folder, and what gets lost.
+pub(crate) const RACE: &str = "interop/spark_race.py";
 
 const ENVIRONMENT: Environment = Environment {
     folder: "target/spark/python",
@@ -26,21 +30,21 @@ const ENVIRONMENT: Environment = Environment {
     probe: "import pyspark",
 };
 
-/// Fetches Spark and Delta, builds the program, and runs the histories; `more` goes to the script.
+/// Fetches Spark and Delta, builds the program, and runs a script with them; `more` goes to the script.
 ///
 /// # Errors
 ///
 /// When Java, Maven or Python is missing, a package cannot be had, or Spark and the program disagree.
-pub(crate) fn run(workspace: &Workspace, more: &[&str]) -> Result<(), Error> {
+pub(crate) fn run(workspace: &Workspace, script: &str, more: &[&str]) -> Result<(), Error> {
     workspace::output(workspace.command("java").arg("-version"), None)?;
     let python = python::made(workspace, &ENVIRONMENT)?;
     let jars = jars(workspace)?;
     status(workspace.cargo().args(["build", "--package", "lakebed-cli"]))?;
     let program = workspace.path("target/debug").join(if cfg!(windows) { "lakebed.exe" } else { "lakebed" });
-    let mut script = workspace.command(python);
-    script.arg(workspace.path("interop/spark_witness.py")).arg("--program").arg(program);
-    script.arg("--jars").arg(jars).arg("--work").arg(workspace.path(WORK)).args(more);
-    status(&mut script)
+    let mut run = workspace.command(python);
+    run.arg(workspace.path(script)).arg("--program").arg(program);
+    run.arg("--jars").arg(jars).arg("--work").arg(workspace.path(WORK)).args(more);
+    status(&mut run)
 }
 
 /// The folder with Delta's jars.
