@@ -16,7 +16,10 @@ const FEATURE: &str = "lance-data";
 pub(crate) const LEFT_OUT: &str = "lakebed-lance-data";
 
 /// The crate that plays schedules on tables of both formats.
-const TRIALS: &str = "lakebed-trials";
+pub(crate) const TRIALS: &str = "lakebed-trials";
+
+/// Its feature, as a command names it that is about several packages.
+pub(crate) const FEATURE_OF_TRIALS: &str = "lakebed-trials/lance-data";
 
 /// Builds the program; further arguments are cargo's.
 pub(crate) fn build(workspace: &Workspace, more: &[&str]) -> Result<(), Error> {

@@ -20,6 +20,8 @@ const TEST: &[&str] = &[
     "--workspace",
     "--exclude",
     full::LEFT_OUT,
+    "--exclude",
+    full::TRIALS,
     "--features",
     "lakebed-storage/test-util,lakebed-storage/aws,lakebed-storage/azure,lakebed-storage/gcp,lakebed-index/dynamodb,lakebed-index/postgres,lakebed-index/redis,lakebed-index/sqlite",
 ];
@@ -67,7 +69,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Error> {
     tested.and(whole).and(outside).and(packed)
 }
 
-/// Tests the rows of Lance tables. They are compiled apart from the rest, which must never want what they do.
+/// Tests the rows of Lance tables, and the trials, which are held on tables of both formats. They are compiled apart from the rest, which
+/// must never want what they do.
 fn whole(workspace: &Workspace, like: &Command, skips: &mut Skips) -> Result<(), Error> {
     let mut tests = full::cargo(workspace)?;
     for (variable, value) in like.get_envs() {
@@ -76,7 +79,8 @@ fn whole(workspace: &Workspace, like: &Command, skips: &mut Skips) -> Result<(),
             None => tests.env_remove(variable),
         };
     }
-    echo(tests.args(["test", "--package", full::LEFT_OUT, "--no-fail-fast", "--", "--show-output"]), skips)
+    tests.args(["test", "--package", full::LEFT_OUT, "--package", full::TRIALS, "--features", full::FEATURE_OF_TRIALS]);
+    echo(tests.args(["--no-fail-fast", "--", "--show-output"]), skips)
 }
 
 /// Sets the variable to the path, or removes it and remembers why.

@@ -69,5 +69,5 @@ pub use lakebed_commit::FormatError as LanceError;
 pub use landed::Landed;
 pub use pending::{Creation, Pending};
 pub use policy::JudgedBy;
-pub use precise::{BLIND, FragmentSeen, LookAtRows, Reads, judge_unseen};
+pub use precise::{BLIND, CLUSTERED_BY, FragmentSeen, LookAtRows, Reads, judge_unseen};
 pub use snapshot::Snapshot;

@@ -1,6 +1,6 @@
 //! INSERT, full or partial overwrite, and DELETE.
 
-use crate::delete::{matching_files, take_out};
+use crate::delete::{matching_files, split, take_out};
 use crate::statement::{Writers, Writing};
 use crate::{Layout, OpsError, Plan, SnapshotView};
 use arrow_array::RecordBatch;
@@ -32,6 +32,22 @@ pub async fn append(
     }
     writers.finish(store, &mut plan).await?;
     Ok(plan)
+}
+
+/// Notes in the plan of an append that its rows were computed from the table's rows which meet these predicates, bound to its columns.
+///
+/// # Errors
+/// A file's entry cannot be read.
+pub fn note_reads(view: &dyn SnapshotView, predicates: &[Expr], plan: &mut Plan) -> Result<(), OpsError> {
+    for predicate in predicates {
+        plan.predicates.push(split(predicate, &view.partition_columns()));
+        for (file, _) in matching_files(view, predicate)? {
+            if !plan.read.contains(&file.id) {
+                plan.read.push(file.id);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What an overwrite replaces.

@@ -11,7 +11,7 @@ use lakebed_naming::Version;
 use lakebed_ops::delta::{Statement, set_properties, statement};
 use lakebed_ops::{
     Batches, Evolved, LOOKER, Layout, MergeSpec, OverwriteScope, Plan, SetColumn, Writing, append, delete, merge,
-    overwrite, update,
+    note_reads, overwrite, update,
 };
 use lakebed_storage::Store;
 use lakebed_transaction::{Column, Expr, Outcome, TransactionId, Verdict};
@@ -40,6 +40,33 @@ impl Table {
         }
         let layout = Layout::of(held.snapshot.core())?;
         let plan = append(self.store(), &layout, source()?, &writing(commit)).await?;
+        self.commit_plan(&held, plan, commit).await
+    }
+
+    /// Appends rows that were computed from the table's own: from those of the version that this handle holds which meet the
+    /// predicates (SQL text). So they are judged by what they read, as a merge is, and are not blind.
+    ///
+    /// Whoever loses gets the conflict: only the caller can compute the rows again, after [`Table::refresh`].
+    ///
+    /// # Errors
+    /// The rows or a predicate do not fit the table, or the store cannot be asked. Nothing was committed.
+    pub async fn append_having_read(
+        &mut self,
+        rows: Batches,
+        predicates: &[String],
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        let held = match &self.snapshot {
+            Snapshot::Delta(held) => held.clone(),
+            Snapshot::Lance(_) => return self.append_lance_having_read(rows, predicates, commit).await,
+        };
+        if let Some(done) = application::repeated(held.snapshot.core(), commit) {
+            return Ok(done);
+        }
+        let read = predicates.iter().map(|text| bound(text, &held)).collect::<Result<Vec<_>, _>>()?;
+        let layout = Layout::of(held.snapshot.core())?;
+        let mut plan = append(self.store(), &layout, rows, &writing(commit)).await?;
+        note_reads(&*held.snapshot, &read, &mut plan)?;
         self.commit_plan(&held, plan, commit).await
     }
 

@@ -50,6 +50,22 @@ impl Table {
         self.commit_lance_plan(&held, plan, Operation::Append, commit).await
     }
 
+    pub(crate) async fn append_lance_having_read(
+        &mut self,
+        rows: Batches,
+        predicates: &[String],
+        commit: &CommitOptions,
+    ) -> Result<Report, TableError> {
+        if let Some(done) = self.repeated(commit) {
+            return Ok(done);
+        }
+        let held = self.lance_for("append")?;
+        let table = self.lance_table(&held, "append")?;
+        let read = predicates.iter().map(|text| bound_to(text, table.columns())).collect::<Result<Vec<_>, _>>()?;
+        let plan = LancePlan { reads: lance::reads_of(&read), ..lance::append(&table, rows).await? };
+        self.commit_lance_plan(&held, plan, Operation::Append, commit).await
+    }
+
     pub(crate) async fn delete_lance(
         &mut self,
         statement: &'static str,
@@ -217,10 +233,11 @@ impl Table {
         }
         let head = head(held);
         let message = match operation {
-            Operation::Append => {
+            Operation::Append if plan.reads == Reads::nothing() => {
                 let blind = (BLIND.to_owned(), "true".to_owned());
                 append(Head { properties: [blind].into(), ..head }, plan.added)
             }
+            Operation::Append => append(head, plan.added),
             Operation::Delete(predicate) => delete(head, taken.updated, taken.removed, predicate.to_owned()),
             Operation::Update => {
                 let message = update(head, taken.updated, taken.removed, plan.added, plan.fields_changed);

@@ -2,6 +2,7 @@
 //!
 //! Definitions are those of Crooks, Pu, Alvisi and Clement (2017), by the states that transactions read; a version is a state.
 
+use crate::statement::Layout;
 use crate::{Row, State, Statement, TrialError};
 use std::collections::BTreeSet;
 
@@ -14,6 +15,14 @@ pub struct Commit {
     pub statement: Statement,
     /// What the table held after it.
     pub after: State,
+}
+
+impl Commit {
+    /// A version that reserves ids for a compaction of a Lance table: no row changes.
+    #[must_use]
+    pub const fn reservation(read: usize, after: State) -> Self {
+        Self { read, statement: Statement::Compact(Layout::Minor), after }
+    }
 }
 
 /// A history: a state, and the commits that followed, in the order of the log.

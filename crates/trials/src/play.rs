@@ -3,8 +3,9 @@
 use crate::arena::once;
 use crate::check::{Commit, History};
 use crate::schedule::{Schedule, Step, first_rows};
-use crate::{Answer, Arena, State, TrialError, clock};
-use lakebed_table::{CommitOptions, Table};
+use crate::statement::Layout;
+use crate::{Answer, Arena, State, Statement, TrialError, clock};
+use lakebed_table::{CommitOptions, Table, VersionSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -117,9 +118,9 @@ struct Player {
 }
 
 impl Player {
-    async fn run(&mut self, handle: &mut Table, statement: &crate::Statement) -> Result<(), TrialError> {
+    async fn run(&mut self, handle: &mut Table, statement: &Statement) -> Result<(), TrialError> {
         let read = handle.version().get();
-        let newest = self.first + self.played.history.commits.len() as u64;
+        let newest = self.top();
         let answer = statement.run(handle, &self.commit).await?;
         self.played.tally.count(&answer, read < newest);
         self.landed(&answer, read, statement).await?;
@@ -133,18 +134,33 @@ impl Player {
         Ok(())
     }
 
-    async fn landed(&mut self, answer: &Answer, read: u64, statement: &crate::Statement) -> Result<(), TrialError> {
-        if answer.committed().is_none() {
-            return Ok(());
-        }
-        let after = if self.extras.states {
+    /// Takes down what a statement landed: its version, and below it one that reserved ids for a compaction of a Lance table.
+    async fn landed(&mut self, answer: &Answer, read: u64, statement: &Statement) -> Result<(), TrialError> {
+        let reserves = matches!(statement, Statement::Compact(Layout::Minor));
+        if self.extras.states || reserves {
             let _ = self.newest.refresh().await?;
-            State::of(&self.newest, self.newest.snapshot()).await?
-        } else {
-            State::default()
-        };
-        let read = usize::try_from(read - self.first).unwrap_or_default();
-        self.played.history.commits.push(Commit { read, statement: statement.clone(), after });
+        }
+        let own = answer.committed();
+        let top = if reserves { Some(self.newest.version().get()) } else { own };
+        for version in self.top() + 1..=top.unwrap_or_default() {
+            let after = if self.extras.states {
+                let snapshot = self.newest.at(VersionSpec::Number(version)).await?;
+                State::of(&self.newest, &snapshot).await?
+            } else {
+                State::default()
+            };
+            let place = |version: u64| usize::try_from(version - self.first).unwrap_or_default();
+            self.played.history.commits.push(if own == Some(version) {
+                Commit { read: place(read), statement: statement.clone(), after }
+            } else {
+                Commit::reservation(place(version - 1), after)
+            });
+        }
         Ok(())
+    }
+
+    /// The newest version that is known here.
+    fn top(&self) -> u64 {
+        self.first + self.played.history.commits.len() as u64
     }
 }

@@ -98,7 +98,7 @@ pub async fn run(program: Program, table: &mut Table, commit: &CommitOptions) ->
         Program::Insert(k, v) => table.append(source(&[of(k, v)]), commit).await?,
         Program::InsertSelf(v) => {
             let other = |row: Row| Row { v: 1 - row.v, ..row };
-            return append_read(table, (&[sql(Filter::V(v))], None), other, commit).await;
+            return append_read(table, &sql(Filter::V(v)), other, commit).await;
         }
         Program::Update(filter, set) => {
             let value = match set {

@@ -59,7 +59,7 @@ pub async fn work(orders: &Orders) -> Result<(), TrialError> {
         let began_us = clock::now_us();
         let _ = table.refresh().await?;
         let read = table.version().get();
-        let statement = statement(&mut rng, orders.format, orders.writer, number);
+        let statement = statement(&mut rng, orders.writer, number);
         let answer = statement.run(&mut table, &once(None)).await?;
         let told = Told { began_us, ended_us: clock::now_us(), read, statement, answer };
         let line = serde_json::to_string(&told)?;
@@ -127,29 +127,37 @@ fn command(program: &Path, orders: &Orders) -> Command {
 }
 
 async fn gathered(table: Table, (first, start): (u64, State), told: Vec<(usize, Told)>) -> Result<Race, TrialError> {
-    let mut landed: Vec<&Told> = told.iter().map(|(_, told)| told).filter(|t| t.answer.committed().is_some()).collect();
-    landed.sort_by_key(|told| told.answer.committed());
-    let mut history = History { start, commits: Vec::new() };
-    for (version, told) in (first + 1..).zip(landed) {
-        let at = usize::try_from(version - first).unwrap_or_default();
-        if told.answer.committed() != Some(version) {
-            let problem = format!("nobody told of it, and the next is {:?}", told.answer);
-            return Err(TrialError::Broken { version: at, problem });
+    let place = |version: u64| usize::try_from(version.saturating_sub(first)).unwrap_or_default();
+    let broken = |version: u64, problem: String| TrialError::Broken { version: place(version), problem };
+    let mut landed = BTreeMap::new();
+    for (writer, told) in &told {
+        let Some(version) = told.answer.committed() else { continue };
+        if let Some((other, _)) = landed.insert(version, (*writer, told)) {
+            return Err(broken(version, format!("writers {other} and {writer} were both told that it is theirs")));
         }
+    }
+    let newest = table.version().get();
+    if let Some((version, (writer, _))) = landed.range(newest + 1..).next() {
+        return Err(broken(*version, format!("writer {writer} was told of it, and the table ends at version {newest}")));
+    }
+    let mut history = History { start, commits: Vec::new() };
+    for version in first + 1..=newest {
         let snapshot = table.at(VersionSpec::Number(version)).await?;
         let after = State::of(&table, &snapshot).await?;
-        let read = usize::try_from(told.read - first).unwrap_or_default();
-        history.commits.push(Commit { read, statement: told.statement.clone(), after });
-    }
-    if table.version().get() != first + history.commits.len() as u64 {
-        let problem = format!("the table is at version {}, and nobody told of it", table.version());
-        return Err(TrialError::Broken { version: history.commits.len() + 1, problem });
+        history.commits.push(match landed.get(&version) {
+            Some((_, told)) => Commit { read: place(told.read), statement: told.statement.clone(), after },
+            // Rows that are deleted in what a compaction of a Lance table makes need ids that are reserved.
+            None if table.format() == TableFormat::Lance => Commit::reservation(place(version) - 1, after),
+            None => return Err(broken(version, "nobody told of it".to_owned())),
+        });
     }
     let mut tally = Tally::default();
-    for (_, told) in &told {
-        // The version below its own, or the one that refused it, is what it met.
+    for (writer, told) in &told {
+        // Somebody else's version between what it read and its own, or the one that refused it, is what it met.
         let met = match &told.answer {
-            Answer::Committed { version, .. } => told.read + 1 < *version,
+            Answer::Committed { version, .. } => {
+                landed.range(told.read + 1..*version).any(|(_, (other, _))| other != writer)
+            }
             Answer::Nothing => false,
             Answer::Refused { .. } | Answer::Exhausted | Answer::Unknown => true,
         };

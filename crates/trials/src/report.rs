@@ -62,7 +62,7 @@ pub(crate) async fn comparison(
     arena: &Arena,
     (seed, writers, statements): (u64, usize, usize),
 ) -> Result<(), TrialError> {
-    let schedule = random(seed, arena.format, writers, statements);
+    let schedule = random(seed, writers, statements);
     println!("{} tables, {writers} writers, {statements} statements, seed {seed}", arena.format);
     println!();
     println!(

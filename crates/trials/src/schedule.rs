@@ -5,7 +5,6 @@ use crate::rows::PROPERTY;
 use crate::statement::Layout;
 use crate::{Filter, Row, Statement};
 use lakebed_sim::Rng;
-use lakebed_table::TableFormat;
 use serde::{Deserialize, Serialize};
 
 /// One step of one handle.
@@ -22,7 +21,7 @@ pub type Schedule = Vec<(usize, Step)>;
 
 /// A schedule of so many statements of so many writers: each looks, and commits when on average every other has committed since.
 #[must_use]
-pub fn random(seed: u64, format: TableFormat, writers: usize, statements: usize) -> Schedule {
+pub fn random(seed: u64, writers: usize, statements: usize) -> Schedule {
     let mut rng = Rng::new(seed);
     let mut busy = vec![false; writers];
     let mut made = 0;
@@ -31,7 +30,7 @@ pub fn random(seed: u64, format: TableFormat, writers: usize, statements: usize)
         let writer = rng.place(writers);
         let Some(is_busy) = busy.get_mut(writer) else { break };
         if *is_busy {
-            schedule.push((writer, Step::Run(statement(&mut rng, format, writer, made))));
+            schedule.push((writer, Step::Run(statement(&mut rng, writer, made))));
             made += 1;
         } else {
             schedule.push((writer, Step::Refresh));
@@ -51,7 +50,7 @@ pub fn first_rows() -> Vec<Vec<Row>> {
 /// A statement of a mix: mostly rows that come and change in one partition, now and then a layout, a property, everything anew.
 /// `number` is its own among those of its writer.
 #[must_use]
-pub fn statement(rng: &mut Rng, format: TableFormat, writer: usize, number: usize) -> Statement {
+pub fn statement(rng: &mut Rng, writer: usize, number: usize) -> Statement {
     let own = 1_000 + 1_000 * i64::try_from(writer + 100 * number).unwrap_or_default();
     let p = small(rng, PARTITIONS);
     let fresh = |count: i64| (own..own + count).map(|id| Row { id, p, v: id }).collect::<Vec<_>>();
@@ -75,17 +74,16 @@ pub fn statement(rng: &mut Rng, format: TableFormat, writer: usize, number: usiz
         77..83 => Statement::OverwritePartition(p, fresh(6)),
         83..87 => Statement::Truncate(p),
         87 => Statement::Overwrite(fresh(12)),
-        88..98 => Statement::Compact(layout(rng, format)),
+        88..98 => Statement::Compact(layout(rng)),
         _ => Statement::Set(format!("{PROPERTY}{}", small(rng, 3)), own.to_string()),
     }
 }
 
-/// A Lance table is only compacted as a whole.
-fn layout(rng: &mut Rng, format: TableFormat) -> Layout {
-    match (format, rng.below(3)) {
-        (TableFormat::Lance, _) | (TableFormat::Delta, 0) => Layout::Major,
-        (TableFormat::Delta, 1) => Layout::Minor,
-        (TableFormat::Delta, _) => Layout::Clustered,
+fn layout(rng: &mut Rng) -> Layout {
+    match rng.below(3) {
+        0 => Layout::Major,
+        1 => Layout::Minor,
+        _ => Layout::Clustered,
     }
 }
 

@@ -1,12 +1,9 @@
 //! Statements: as the facade runs them, and as what they do alone.
 
-use crate::rows::{batch, scan, source};
+use crate::rows::{scan, source};
 use crate::{Row, State, TrialError};
-use lakebed_data::{WriteOptions, write_parquet};
-use lakebed_table::{
-    CommitOptions, CompactRequest, Compaction, MergeSpec, Prepared, Report, Scope, Snapshot, Table, VersionSpec,
-};
-use lakebed_transaction::{Column, ColumnType, Outcome, Verdict};
+use lakebed_table::{CommitOptions, CompactRequest, Compaction, MergeSpec, Report, Scope, Table, VersionSpec};
+use lakebed_transaction::{Outcome, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -37,15 +34,10 @@ impl Filter {
     /// As SQL.
     #[must_use]
     pub fn sql(&self) -> String {
-        self.conjuncts().join(" AND ")
-    }
-
-    /// As SQL conditions that hold together: of the partition, and of the rows in it.
-    fn conjuncts(&self) -> Vec<String> {
         let partition = self.p.map(|p| format!("p = {p}"));
         let rest = (self.modulus != 1).then(|| format!("id % {} = {}", self.modulus, self.remainder));
         let parts: Vec<String> = partition.into_iter().chain(rest).collect();
-        if parts.is_empty() { vec!["TRUE".to_owned()] } else { parts }
+        if parts.is_empty() { "TRUE".to_owned() } else { parts.join(" AND ") }
     }
 }
 
@@ -212,7 +204,7 @@ impl Statement {
             Self::Append(rows) => table.append(source(rows), commit).await?,
             Self::AppendRead(filter, shift) => {
                 let shifted = |row: Row| Row { id: row.id + shift, ..row };
-                return append_read(table, (&filter.conjuncts(), filter.p), shifted, commit).await;
+                return append_read(table, &filter.sql(), shifted, commit).await;
             }
             Self::Overwrite(rows) => table.overwrite(source(rows), &Scope::Whole, commit).await?,
             Self::OverwritePartition(p, rows) => {
@@ -245,80 +237,18 @@ fn request(layout: Layout) -> CompactRequest {
     CompactRequest { compaction, cluster_by, ..CompactRequest::default() }
 }
 
-/// An INSERT whose rows come from the table itself. A Delta table is told what was read; a Lance transaction has no place for it.
-/// The rows that are read meet all the conditions, and are in the partition, where there is one.
+/// An INSERT whose rows come from the table itself: from those that meet all the conditions.
 pub(crate) async fn append_read(
     table: &mut Table,
-    (conjuncts, partition): (&[String], Option<i64>),
+    condition: &str,
     made: impl Fn(Row) -> Row,
     commit: &CommitOptions,
 ) -> Result<Answer, TrialError> {
-    let found = scan(table, table.snapshot(), Some(conjuncts.join(" AND "))).await?;
+    let found = scan(table, table.snapshot(), Some(condition.to_owned())).await?;
     if found.is_empty() {
         return Ok(Answer::Nothing);
     }
     let rows: Vec<Row> = found.into_iter().map(made).collect();
-    if let Snapshot::Lance(_) = table.snapshot() {
-        return Ok(Answer::of(&table.append(source(&rows), commit).await?));
-    }
-    let met = |values: &BTreeMap<String, Option<String>>| {
-        let value = values.get("p").and_then(Option::as_deref);
-        value.is_none() || partition.is_none_or(|p| value == Some(p.to_string().as_str()))
-    };
-    let files = table.snapshot().files();
-    let read: Vec<&str> =
-        files.iter().filter(|file| met(&file.partition_values)).map(|file| file.path.as_str()).collect();
-    let header = serde_json::json!({
-        "reads": {"predicates": [conjuncts], "files": read},
-        "operation": "WRITE",
-        "parameters": {"mode": "Append"},
-    });
-    let mut lines = vec![header.to_string(), info(table)];
-    for (value, rows) in by_partition(table, rows)? {
-        lines.push(written(table, value, &rows).await?);
-    }
-    let prepared = Prepared::DeltaActions(lines.join("\n").into());
-    Ok(Answer::of(&table.commit_prepared(prepared, commit).await?))
-}
-
-#[expect(clippy::disallowed_methods, reason = "a trial draws the ids that an engine would draw")]
-fn info(table: &Table) -> String {
-    let id = uuid::Uuid::new_v4();
-    let version = table.version().get();
-    serde_json::json!({"commitInfo": {"operation": "WRITE", "txnId": id.to_string(), "readVersion": version}})
-        .to_string()
-}
-
-/// A partition and its rows; `None` where the table has none.
-type Part = (Option<i64>, Vec<Row>);
-
-/// Rows by the partition that they belong to.
-fn by_partition(table: &Table, rows: Vec<Row>) -> Result<Vec<Part>, TrialError> {
-    if table.snapshot().summary()?.partition_columns.is_empty() {
-        return Ok(vec![(None, rows)]);
-    }
-    let mut parts = BTreeMap::<i64, Vec<Row>>::new();
-    for row in rows {
-        parts.entry(row.p).or_default().push(row);
-    }
-    Ok(parts.into_iter().map(|(p, rows)| (Some(p), rows)).collect())
-}
-
-/// Writes rows of one partition to a file; its `add` action.
-#[expect(clippy::disallowed_methods, reason = "a trial draws the names that an engine would draw")]
-async fn written(table: &Table, partition: Option<i64>, rows: &[Row]) -> Result<String, TrialError> {
-    let kept: &[usize] = if partition.is_some() { &[0, 2] } else { &[0, 1, 2] };
-    let wrong = |source| lakebed_data::DataError::Arrow { what: "rows of a trial".to_owned(), source };
-    let batch = batch(rows)?.project(kept).map_err(wrong)?;
-    let names = ["id", "p", "v"];
-    let columns: Vec<Column> =
-        kept.iter().filter_map(|at| names.get(*at)).map(|name| Column::new(*name, ColumnType::Long, true)).collect();
-    let file = write_parquet(&[batch], &columns, &WriteOptions::default())?;
-    let (path, size) = (format!("read-{}.parquet", uuid::Uuid::new_v4()), file.bytes.len());
-    table.store().put(&path, file.bytes).await?;
-    let values: BTreeMap<&str, String> = partition.map(|p| ("p", p.to_string())).into_iter().collect();
-    let add = serde_json::json!({"add": {
-        "path": path, "partitionValues": values, "size": size, "modificationTime": 1, "dataChange": true, "stats": file.stats_json,
-    }});
-    Ok(add.to_string())
+    let batches = source(&rows)()?;
+    Ok(Answer::of(&table.append_having_read(batches, &[condition.to_owned()], commit).await?))
 }

@@ -5,6 +5,8 @@ use super::look::{Look, LookAtRows, look};
 use super::moves::Moves;
 use super::ours;
 use crate::facts::facts_of;
+use crate::proto::table::DataFragment;
+use crate::proto::table::transaction::Operation;
 use crate::{JudgedBy, LanceError, Landed, Pending, Snapshot};
 use lakebed_commit::{Fetched, ObjectName};
 use lakebed_conflict::lance::LanceFacts;
@@ -48,7 +50,7 @@ pub(crate) fn decide(
         JudgedBy::Operations(policy) => {
             policy.judge((pending.kind().at(), &pending.facts), (landed.kind().at(), &theirs))
         }
-        JudgedBy::Matrix => by_matrix(pending, landed, &theirs),
+        JudgedBy::Matrix => by_matrix(pending, base, landed, &theirs),
         JudgedBy::Rows(table) => match by_rows(table, pending, landed, &theirs, &mut seen, (base, fetched, looker)) {
             Ok(judgement) => judgement,
             Err(needs) => return Ok(Decided::Needs(needs)),
@@ -136,12 +138,34 @@ fn by_rows(
     Ok(judged(table, pending, landed, theirs, &seen.images))
 }
 
-fn by_matrix(pending: &Pending, landed: &Landed, theirs: &LanceFacts) -> Judgement {
-    // A compaction of a Lance table leaves deleted rows out.
-    let hints = |reads_target| Hints { compaction: Compaction::Major, reads_target };
+fn by_matrix(pending: &Pending, base: &Snapshot, landed: &Landed, theirs: &LanceFacts) -> Judgement {
     let read_target = pending.reads.whole_table || !pending.reads.predicates.is_empty();
-    let ours = MaxComputeFacts::of_lance(pending.kind(), &pending.facts, hints(Some(read_target)));
-    judge_matrix(&ours, &MaxComputeFacts::of_lance(landed.kind(), theirs, hints(None)))
+    let ours = Hints { compaction: of_ours(pending), reads_target: Some(read_target) };
+    let ours = MaxComputeFacts::of_lance(pending.kind(), &pending.facts, ours);
+    let hints = Hints { compaction: of_landed(base, landed), reads_target: None };
+    judge_matrix(&ours, &MaxComputeFacts::of_lance(landed.kind(), theirs, hints))
+}
+
+/// Which compaction ours is, if it is one: a major one leaves deleted rows out, and a minor one brings a deletion file for them.
+fn of_ours(pending: &Pending) -> Compaction {
+    let Some(Operation::Rewrite(rewrite)) = &pending.message.operation else { return Compaction::Unknown };
+    let had_deleted = rewrite.groups.iter().flat_map(|group| &group.old_fragments).any(is_worn);
+    dropping(had_deleted, rewrite.groups.iter().flat_map(|group| &group.new_fragments).any(is_worn))
+}
+
+/// The same of landed, by what went and what came.
+fn of_landed(base: &Snapshot, landed: &Landed) -> Compaction {
+    let changes = Changes::between(base, &landed.snapshot);
+    dropping(changes.gone.iter().copied().any(is_worn), changes.came.iter().copied().any(is_worn))
+}
+
+const fn dropping(had_deleted: bool, has_deleted: bool) -> Compaction {
+    Compaction::dropping_deleted_rows(had_deleted && !has_deleted)
+}
+
+/// Whether rows of a fragment are deleted.
+fn is_worn(fragment: &DataFragment) -> bool {
+    fragment.deletion_file.is_some()
 }
 
 /// Whether ours looked for rows or takes some out, so that which rows landed deleted matters.

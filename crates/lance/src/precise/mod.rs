@@ -17,6 +17,7 @@ pub(crate) use follow::follow;
 pub use judge::judge_unseen;
 pub(crate) use judge::{Decided, decide};
 pub use look::{FragmentSeen, LookAtRows};
+pub use moves::CLUSTERED_BY;
 pub use ours::{BLIND, Reads};
 pub(crate) use settle::settle;
 

@@ -13,6 +13,9 @@ use lakebed_transaction::{RowSet, Shift, UnitId, UnitSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// The metadata key under which a fragment says by which fields its rows were put in order: they do not stand as they stood before.
+pub const CLUSTERED_BY: &str = "lakebed.clusteredBy";
+
 /// The moves of one landed version, by the fragment that went.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Moves(BTreeMap<u64, Move>);
@@ -35,7 +38,8 @@ impl Moves {
         let from_here = ours::is_from_here(transaction.message());
         for group in &rewrite.groups {
             let ids: Vec<u64> = group.old_fragments.iter().map(|fragment| fragment.id).collect();
-            let ordered = from_here || facts::is_recorded(changes.after, &ids);
+            let sorted = group.new_fragments.iter().any(|new| new.metadata.contains_key(CLUSTERED_BY));
+            let ordered = (from_here && !sorted) || facts::is_recorded(changes.after, &ids);
             moves.0.extend(of_group(group, changes, fetched, ordered).unwrap_or_default());
         }
         moves

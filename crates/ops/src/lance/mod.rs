@@ -29,5 +29,5 @@ pub use merge::merge;
 pub use plan::LancePlan;
 pub use scan::{LanceScan, Written};
 pub use table::LanceTable;
-pub use touch::{delete, overwrite_where, update};
+pub use touch::{delete, overwrite_where, reads_of, update};
 pub use write::append;

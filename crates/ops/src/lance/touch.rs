@@ -102,6 +102,12 @@ fn reads(table: &LanceTable, predicate: &Expr, set: &[SetColumn]) -> Reads {
     }
 }
 
+/// What an append looked at whose rows were computed from the table's rows that meet these predicates, bound to its columns.
+#[must_use]
+pub fn reads_of(predicates: &[Expr]) -> Reads {
+    Reads { predicates: predicates.iter().map(|predicate| split(predicate, &[])).collect(), ..Reads::default() }
+}
+
 /// Takes the rows out that meet a predicate. Where all do, nothing is read.
 async fn take_out(table: &LanceTable, predicate: &Expr, plan: &mut LancePlan) -> Result<(), OpsError> {
     let every = *predicate == Expr::always();

@@ -1,8 +1,11 @@
 //! What a policy says of a pair, from the rows and files that both sides touch; no rule of ours is asked.
 
+use lakebed_table::TableFormat;
+use lakebed_transaction::Verdict;
 use lakebed_trials::statement::Layout;
 use lakebed_trials::{Answer, Filter, Row, State, Statement};
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// Two statements that read one version. Both touch partition 0, or ours that and landed partition 1.
 pub(crate) struct Pair {
@@ -11,11 +14,27 @@ pub(crate) struct Pair {
     pub(crate) apart: bool,
 }
 
+/// The tables of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ground {
+    pub(crate) format: TableFormat,
+    /// Rows are deleted where they stand; else their files are copied without them.
+    pub(crate) in_place: bool,
+}
+
+impl fmt::Display for Ground {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} tables, rows deleted {}", self.format, if self.in_place { "in place" } else { "by copies" })
+    }
+}
+
 /// What ours has to be answered.
 pub(crate) enum Says {
     Accepted,
     /// With this class, where there is one.
     Refused(Option<&'static str>),
+    /// The rules accept, and what has to be rebased stands nowhere any more: ours is planned again, under the name of this check.
+    Impossible(&'static str),
 }
 
 impl Says {
@@ -24,22 +43,29 @@ impl Says {
         match (self, answer) {
             (Self::Accepted, Answer::Committed { .. }) | (Self::Refused(None), Answer::Refused { .. }) => None,
             (Self::Refused(Some(wanted)), Answer::Refused { class, .. }) if class.as_deref() == Some(wanted) => None,
+            (Self::Impossible(wanted), Answer::Refused { check, verdict, .. })
+                if check == wanted && verdict == Verdict::Retryable.name() =>
+            {
+                None
+            }
             (Self::Accepted, _) => Some("a commit".to_owned()),
             (Self::Refused(class), _) => Some(format!("a refusal, {class:?}")),
+            (Self::Impossible(check), _) => Some(format!("another planning, for {check}")),
         }
     }
 }
 
-/// What is known; `None`: only the cell is.
-pub(crate) fn expected(policy: &str, pair: &Pair, start: &State, in_place: bool) -> Option<Says> {
+/// What a policy has to answer.
+pub(crate) fn expected(policy: &str, pair: &Pair, start: &State, tables: Ground) -> Says {
     match policy {
-        "delta-serializable" => Some(by_files(pair, true, true)),
-        "delta-write-serializable" => Some(by_files(pair, true, false)),
-        "delta-snapshot" => Some(by_files(pair, false, false)),
-        "precise" if in_place => Some(by_rows(pair, start, false)),
-        "precise-reorder" if in_place => Some(by_rows(pair, start, true)),
-        "lance" => Some(by_fragments(pair, start)),
-        _ => None,
+        "delta-serializable" => by_files(pair, true, true),
+        "delta-write-serializable" => by_files(pair, true, false),
+        "delta-snapshot" => by_files(pair, false, false),
+        "precise" => by_rows(pair, start, false, tables),
+        "precise-reorder" => by_rows(pair, start, true, tables),
+        "lance" => by_fragments(pair, start),
+        "maxcompute" => by_matrix(pair, tables),
+        other => panic!("nothing is known of {other}"),
     }
 }
 
@@ -113,7 +139,8 @@ fn went_and_came(statement: &Statement, start: &State) -> (BTreeSet<Row>, BTreeS
 }
 
 /// Rows: refused where a row that landed took out or brought in is one that ours looked for; of a delete's, one that came in.
-fn by_rows(pair: &Pair, start: &State, reorders: bool) -> Says {
+fn by_rows(pair: &Pair, start: &State, reorders: bool, tables: Ground) -> Says {
+    let _ = tables;
     if let Statement::Restore(..) = pair.ours {
         return Says::Refused(Some("DELTA_CONCURRENT_WRITE"));
     }
@@ -178,4 +205,50 @@ fn by_fragments(pair: &Pair, start: &State) -> Says {
         (ours, landed) => compacts(ours) && (compacts(landed) || changes(landed)) || changes(ours) && compacts(landed),
     };
     if refused { Says::Refused(None) } else { Says::Accepted }
+}
+
+/// The jobs of MaxCompute's matrix.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Job {
+    Overwrite,
+    Insert,
+    Update,
+    Minor,
+    Major,
+    Outside,
+}
+
+/// What a statement is among them. A compaction that has no deleted row to drop is a minor one.
+fn job(statement: &Statement, tables: Ground) -> Job {
+    match statement {
+        Statement::Append(_) | Statement::AppendRead(..) => Job::Insert,
+        Statement::Overwrite(_) | Statement::OverwritePartition(..) => Job::Overwrite,
+        Statement::Truncate(_) | Statement::Delete(_) | Statement::Update(..) | Statement::Merge(_) => Job::Update,
+        Statement::Compact(Layout::Major | Layout::Clustered) if tables.in_place => Job::Major,
+        Statement::Compact(_) => Job::Minor,
+        Statement::Restore(..) | Statement::Set(..) => Job::Outside,
+    }
+}
+
+/// MaxCompute's matrix, by the four rules that make its 25 cells; what is outside is refused. The unit is a partition.
+fn by_matrix(pair: &Pair, tables: Ground) -> Says {
+    let is_delta = tables.format == TableFormat::Delta;
+    let ([adds, removes, _], [added, removed, _]) = (files(&pair.ours), files(&pair.landed));
+    if is_delta && matches!(pair.ours, Statement::Compact(_)) && removed == Places::None {
+        // A compaction whose files all stand is committed again.
+        return Says::Accepted;
+    }
+    let (ours, landed) = (job(&pair.ours, tables), job(&pair.landed, tables));
+    let everywhere = [adds, removes, added, removed].contains(&Places::Everywhere);
+    let apart = is_delta && pair.apart && !everywhere;
+    let accepted = match ours {
+        _ if ours == Job::Outside || landed == Job::Outside => false,
+        _ if apart => true,
+        Job::Overwrite => true,
+        Job::Insert | Job::Update => matches!(landed, Job::Minor | Job::Major),
+        Job::Minor => matches!(landed, Job::Insert | Job::Update),
+        Job::Major => landed == Job::Minor,
+        Job::Outside => false,
+    };
+    if accepted { Says::Accepted } else { Says::Refused(None) }
 }

@@ -124,49 +124,69 @@ fn universes(axes: &[&[Axis]]) -> Vec<Universe> {
 async fn precise_on_delta_tables_is_that_of_the_proof() {
     let precise = Precise::shipped(&PRECISE);
     every_game(&Arena::delta(), &precise, "precise", &universes(&IN_PLACE)).await;
-    every_game(&Arena::delta(), &OnCopies(precise), "precise", &universes(&ON_COPIES)).await;
+    every_game(&Arena::delta(), &Compacts::on_copies(precise), "precise", &universes(&ON_COPIES)).await;
 }
 
 #[tokio::test]
 async fn precise_reorder_on_delta_tables_is_that_of_the_proof() {
     let precise = Precise::shipped(&PRECISE_REORDER);
     every_game(&Arena::delta(), &precise, "precise-reorder", &universes(&IN_PLACE)).await;
-    every_game(&Arena::delta(), &OnCopies(precise), "precise-reorder", &universes(&ON_COPIES)).await;
+    every_game(&Arena::delta(), &Compacts::on_copies(precise), "precise-reorder", &universes(&ON_COPIES)).await;
 }
 
-/// The same on tables without vectors. The proof leaves a compaction out whose inputs are gone, and accepts it; where rows of what was
-/// joined cannot be left out one by one, the facade plans it again.
-struct OnCopies(Precise);
+/// The same, but for what becomes of compactions. The proof leaves one out whose inputs are gone, and accepts it; the facade plans it again
+/// where nothing is left of it.
+struct Compacts {
+    rules: Precise,
+    /// Nor are rows left out of it one by one.
+    keeps_rows: bool,
+}
 
-impl Contender for OnCopies {
+impl Compacts {
+    /// On tables without vectors.
+    const fn on_copies(rules: Precise) -> Self {
+        Self { rules, keeps_rows: false }
+    }
+
+    /// On Lance tables, on which a compaction ends at the first row that is deleted under it.
+    #[cfg(feature = "lance-data")]
+    const fn on_lance(rules: Precise) -> Self {
+        Self { rules, keeps_rows: true }
+    }
+}
+
+impl Contender for Compacts {
     type Ours = (<Precise as Contender>::Ours, Vec<UnitId>);
     type Landed = <Precise as Contender>::Landed;
 
     fn name(&self) -> String {
-        self.0.name()
+        self.rules.name()
     }
 
     fn writing(&self, universe: &Universe) -> Writing {
-        self.0.writing(universe)
+        self.rules.writing(universe)
     }
 
     fn ours(&self, universe: &Universe, effect: &Effect, read: &Table) -> Self::Ours {
-        (self.0.ours(universe, effect, read), effect.inputs.iter().map(|input| fragment(*input)).collect())
+        (self.rules.ours(universe, effect, read), effect.inputs.iter().map(|input| fragment(*input)).collect())
     }
 
     fn landed(&self, universe: &Universe, entry: &Entry) -> Self::Landed {
-        self.0.landed(universe, entry)
+        self.rules.landed(universe, entry)
     }
 
     fn judge(&self, ours: &mut Self::Ours, landed: &Self::Landed, look: Look<'_>) -> Said {
-        if ours.1.iter().any(|input| landed.footprint.removed_units.contains(input)) {
+        let print = &landed.footprint;
+        let touched =
+            |unit| print.removed_units.contains(unit) || (self.keeps_rows && print.updated_units.contains(unit));
+        if ours.1.iter().any(touched) {
             return Said::Refused;
         }
-        self.0.judge(&mut ours.0, landed, look)
+        self.rules.judge(&mut ours.0, landed, look)
     }
 
     fn carried<'a>(&self, ours: &'a Self::Ours) -> &'a [Carried] {
-        self.0.carried(&ours.0)
+        self.rules.carried(&ours.0)
     }
 }
 
@@ -225,8 +245,20 @@ async fn deltas_levels_on_delta_tables_are_those_of_the_proof() {
 
 /// Lance's tables have no partitions, and its rows are always deleted in place.
 #[cfg(feature = "lance-data")]
+const OF_LANCE: [&[Axis]; 2] = [&[], &[Axis::Vectors]];
+
+#[cfg(feature = "lance-data")]
 #[tokio::test]
 async fn lances_policy_on_lance_tables_is_that_of_the_proof() {
-    let universes = [Universe::new(3, &[]), Universe::new(3, &[Axis::Vectors])];
-    every_game(&Arena::lance(), &lakebed_proof::contender::Lance, "lance", &universes).await;
+    let lance = lakebed_proof::contender::Lance;
+    every_game(&Arena::lance(), &lance, "lance", &universes(&OF_LANCE)).await;
+}
+
+#[cfg(feature = "lance-data")]
+#[tokio::test]
+async fn precise_on_lance_tables_is_that_of_the_proof() {
+    for (name, table) in [("precise", &PRECISE), ("precise-reorder", &PRECISE_REORDER)] {
+        let precise = Compacts::on_lance(Precise::shipped(table));
+        every_game(&Arena::lance(), &precise, name, &universes(&OF_LANCE)).await;
+    }
 }

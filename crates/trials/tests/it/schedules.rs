@@ -9,7 +9,7 @@ use lakebed_trials::{Arena, Filter, Row, State, Statement, TrialError};
 /// What every policy accepts of a schedule leaves rows in every version that it promises.
 async fn keep_their_promises(arena: &Arena) {
     for seed in 0..2 {
-        let schedule = random(seed, arena.format, 5, 60);
+        let schedule = random(seed, 5, 60);
         for policy in policies(arena).await.unwrap() {
             let Some(promise) = Promise::of(policy) else { continue };
             let extras = Extras { states: true, again: false };

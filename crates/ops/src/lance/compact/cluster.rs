@@ -11,12 +11,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
+use lakebed_lance::CLUSTERED_BY;
 use lakebed_lance::proto::table::DataFragment;
 use lakebed_transaction::RowSet;
 use std::sync::Arc;
-
-/// The key under which a fragment says by which fields its rows are in order.
-const CLUSTERED_BY: &str = "lakebed.clusteredBy";
 
 /// Columns that go through a sort with the rows: what is known of each.
 const KNOWN: [&str; 3] = ["\0id", "\0created", "\0updated"];
