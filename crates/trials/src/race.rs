@@ -138,7 +138,10 @@ async fn gathered(table: Table, (first, start): (u64, State), told: Vec<(usize, 
     }
     let newest = table.version().get();
     if let Some((version, (writer, _))) = landed.range(newest + 1..).next() {
-        return Err(broken(*version, format!("writer {writer} was told of it, and the table ends at version {newest}")));
+        return Err(broken(
+            *version,
+            format!("writer {writer} was told of it, and the table ends at version {newest}"),
+        ));
     }
     let mut history = History { start, commits: Vec::new() };
     for version in first + 1..=newest {

@@ -245,7 +245,9 @@ async fn case_119_a_compaction_that_loses_leaves_nothing() {
         let id = if request.compaction == Compaction::Minor { 1 } else { 4 };
         let expected = answered(&theirs(&python, "delete", &path, &["--where", &format!("id = {id}")]).await);
         let before = (files(&path, "data"), files(&path, "_deletions"));
-        let once = lakebed_table::CommitOptions { plannings_max: 1, ..plainly() };
+        // Lance's own rules carry no deletion into a compaction.
+        let by_lance = lakebed_table::CommitOptions { policy: Some("lance".to_owned()), ..plainly() };
+        let once = lakebed_table::CommitOptions { plannings_max: 1, ..by_lance.clone() };
         let report = held.compact(&request, &once).await.unwrap();
         assert!(matches!(report.outcome, lakebed_transaction::Outcome::Conflict(_)), "{report:?}");
         assert!(report.metrics["objects_discarded"] > 0);
@@ -255,9 +257,29 @@ async fn case_119_a_compaction_that_loses_leaves_nothing() {
         let mut held = open(&path).await;
         theirs(&python, "append", &path, &["--rows", "1"]).await;
         theirs(&python, "delete", &path, &["--where", &format!("id = {}", id + 10)]).await;
-        let report = held.compact(&request, &plainly()).await.unwrap();
+        let report = held.compact(&request, &by_lance).await.unwrap();
         committed(&report);
         assert_eq!(report.plannings, 2);
+    }
+}
+
+/// Rows that pylance deletes under a compaction are deleted where the compaction puts them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compaction_follows_deletions() {
+    let Some(python) = Python::find() else { return };
+    for request in [minor(), CompactRequest::default()] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.lance");
+        theirs(&python, "make", &path, &[]).await;
+        let mut held = open(&path).await;
+        theirs(&python, "delete", &path, &["--where", "id IN (1, 4)"]).await;
+        let expected = answered(&theirs(&python, "append", &path, &["--rows", "1"]).await);
+        let report = held.compact(&request, &plainly()).await.unwrap();
+        committed(&report);
+        assert_eq!(report.plannings, 1);
+        both_read(&python, &path, &expected).await;
+        let expected = answered(&theirs(&python, "delete", &path, &["--where", "id = 2"]).await);
+        both_read(&python, &path, &expected).await;
     }
 }
 

@@ -1,9 +1,10 @@
 //! Carrying the rows of ours over to where they stand after a landed version.
 
 use super::judge::{Decided, Seen, decide};
+use super::layout;
 use super::look::LookAtRows;
 use super::{Obstacle, Rows};
-use crate::proto::table::transaction::{CreateIndex, Operation, Rewrite};
+use crate::proto::table::transaction::{CreateIndex, Operation};
 use crate::{JudgedBy, LanceError, Landed, Pending, Snapshot};
 use lakebed_commit::{Fetched, ObjectName};
 use lakebed_conflict::precise::PreciseFacts;
@@ -14,13 +15,6 @@ const ROWS_MOVED: Reason = Reason {
     check: "rows-moved",
     sentence: "landed moved rows that ours deletes or changes, and where they stand now is not recorded",
     advice: "read the newest version and plan the operation again",
-    error_class: None,
-};
-
-const NOTHING_LEFT: Reason = Reason {
-    check: "input-gone",
-    sentence: "landed changed the fragments that ours compacts, and nothing else is left to compact or the indices that ours carried over hold their rows",
-    advice: "compact again on the newest version",
     error_class: None,
 };
 
@@ -37,9 +31,9 @@ pub(crate) fn follow(
         Decided::Verdict(judgement, seen) => (judgement, seen),
     };
     let blocked = match &mut pending.message.operation {
-        Some(Operation::Rewrite(rewrite)) => {
-            pending.base.as_deref().and_then(|base| leave_out(rewrite, base, landed).err())
-        }
+        Some(Operation::Rewrite(rewrite)) => pending.base.as_deref().and_then(|base| {
+            layout::follow(rewrite, &mut pending.moved, &mut pending.rows, (base, landed, &seen)).err()
+        }),
         Some(Operation::CreateIndex(create)) => {
             drop_by_name(create, landed);
             None
@@ -129,19 +123,6 @@ fn was_looked_at(ours: &PreciseFacts, landed: &PreciseFacts, fragment: u64) -> b
     let touched = |columns: &Vec<i64>| print.columns.iter().any(|column| columns.contains(column));
     let columns = !print.columns.is_empty() && ours.columns_touched.as_ref().is_none_or(touched);
     print.removed_units.contains(&unit) || (columns && print.updated_units.contains(&unit))
-}
-
-/// Leaves out groups of a compaction of ours whose fragments are not what they were: they stay as they are.
-fn leave_out(rewrite: &mut Rewrite, before: &Snapshot, landed: &Landed) -> Result<(), (Reason, u64)> {
-    let changed = |id: u64| before.fragment(id) != landed.snapshot.fragment(id);
-    let touched: Option<u64> =
-        rewrite.groups.iter().flat_map(|group| &group.old_fragments).map(|old| old.id).find(|id| changed(*id));
-    let Some(touched) = touched else { return Ok(()) };
-    if !rewrite.rewritten_indices.is_empty() {
-        return Err((NOTHING_LEFT, touched));
-    }
-    rewrite.groups.retain(|group| !group.old_fragments.iter().any(|old| changed(old.id)));
-    if rewrite.groups.is_empty() { Err((NOTHING_LEFT, touched)) } else { Ok(()) }
 }
 
 /// A drop takes out what stands under the name by now.

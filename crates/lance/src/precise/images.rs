@@ -3,7 +3,7 @@
 //! What they do not tell is left unknown, which the rules never take for an acceptance: a fragment whose deleted rows cannot be
 //! told counts as taken out and put in, so that its rows have to be looked at.
 
-use super::moves::Moves;
+use super::moves::{Moves, as_read};
 use super::{at_hand, ours, same_values, unread};
 use crate::proto::table::DataFragment;
 use crate::{Landed, Snapshot, bounds};
@@ -47,7 +47,8 @@ impl<'a> Changes<'a> {
     pub(super) fn needs(&self, landed: &Landed, fetched: &Fetched) -> Vec<ObjectName> {
         let both = self.shrunk.iter().flat_map(|(was, is)| [(self.before, *was), (self.after, *is)]);
         // What a compaction left out tells where the other rows went.
-        let sources = self.gone.iter().map(|was| (self.before, *was)).filter(|_| landed.kind() == LanceKind::Rewrite);
+        let sources = self.gone.iter().map(|was| (self.before, as_read(landed, was)));
+        let sources = sources.filter(|_| landed.kind() == LanceKind::Rewrite);
         unread(both.chain(sources), fetched)
     }
 

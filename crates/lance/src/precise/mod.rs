@@ -8,6 +8,7 @@
 mod follow;
 mod images;
 mod judge;
+mod layout;
 mod look;
 mod moves;
 mod ours;
@@ -23,6 +24,7 @@ pub(crate) use settle::settle;
 
 use crate::pending::Merged;
 use crate::proto::table::DataFragment;
+use crate::proto::table::transaction::Rewrite;
 use crate::{LanceError, Snapshot, deletion};
 use lakebed_commit::{Fetched, ObjectName};
 use lakebed_conflict::precise::PreciseFacts;
@@ -36,12 +38,15 @@ use std::sync::OnceLock;
 pub(crate) struct Rows {
     /// What the rules know of ours: made when something landed, since most commits meet nobody.
     facts: OnceLock<PreciseFacts>,
-    /// Rows that go, by the fragment in which they stand now; `None` until something landed.
+    /// Rows that go, by the fragment in which they stand now; `None` until something landed. Of a compaction: rows that were deleted
+    /// since it read, by the fragment in which they stood.
     marks: Option<BTreeMap<u64, RowSet>>,
     /// Fragments whose part in ours must be written anew.
     dirty: BTreeSet<u64>,
-    /// Deletion files that ours writes instead of its own.
+    /// Deletion files that ours writes instead of its own, by fragment; of a compaction by the numbers of those that it makes.
     merged: BTreeMap<u64, Merged>,
+    /// A compaction as it was planned, without what was left out since.
+    planned: Option<Rewrite>,
     /// Ours cannot follow after all.
     obstacle: Option<Obstacle>,
 }

@@ -1,5 +1,6 @@
 //! What the rules know of ours.
 
+use super::moves::Moves;
 use super::{DeletedRows, deleted_rows};
 use crate::Pending;
 use crate::proto::table::transaction::{Operation, UpdateMode};
@@ -107,14 +108,21 @@ pub(super) fn facts(pending: &Pending, fetched: &Fetched) -> Result<PreciseFacts
     }
     match kind {
         PreciseKind::Delete | PreciseKind::Change => take_rows(pending, fetched, &mut ours)?,
-        PreciseKind::Note
-        | PreciseKind::Insert
-        | PreciseKind::Overwrite
-        | PreciseKind::Layout
-        | PreciseKind::Unknown
-        | PreciseKind::Hole => {}
+        PreciseKind::Layout => ours.mapped_units = placed(pending, fetched)?,
+        PreciseKind::Note | PreciseKind::Insert | PreciseKind::Overwrite | PreciseKind::Unknown | PreciseKind::Hole => {
+        }
     }
     Ok(ours)
+}
+
+/// The fragments of which a compaction of ours knows where it put every row: those that it did not sort.
+fn placed(pending: &Pending, fetched: &Fetched) -> Result<UnitSet, Vec<ObjectName>> {
+    match (&pending.message.operation, &pending.base) {
+        (Some(Operation::Rewrite(rewrite)), Some(base)) if is_from_here(&pending.message) => {
+            Moves::of_ours(rewrite, base, fetched).map(|moves| moves.sources())
+        }
+        _ => Ok(UnitSet::default()),
+    }
 }
 
 /// The rows that ours takes out. Where they are not known, or columns were rewritten in place, its fragments count as copies.

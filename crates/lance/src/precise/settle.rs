@@ -1,6 +1,6 @@
 //! Writing the message of ours anew, where the rows that it takes out stand elsewhere or beside other deleted rows by now.
 
-use super::{DeletedRows, deleted_rows, ours};
+use super::{DeletedRows, deleted_rows, layout, ours};
 use crate::pending::Merged;
 use crate::proto::table::transaction::Operation;
 use crate::proto::table::{DataFragment, DeletionFile};
@@ -27,6 +27,9 @@ pub(crate) fn settle(pending: &mut Pending, fetched: &Fetched) -> Result<Finishe
     if let Some(obstacle) = &pending.rows.obstacle {
         let (with, landed, why) = (obstacle.with, obstacle.landed.clone(), obstacle.why.clone());
         return Ok(Finished::Conflict { with, landed, why });
+    }
+    if let (Some(Operation::Rewrite(_)), Some(base)) = (&pending.message.operation, pending.base.clone()) {
+        return layout::settle(pending, &base, fetched);
     }
     let Some(base) = pending.base.clone().filter(|_| takes_rows(pending)) else { return Ok(Finished::Ready) };
     if base.version().get() == pending.message.read_version {
@@ -140,7 +143,7 @@ fn apply(pending: &mut Pending, base: &Snapshot, edits: Vec<Edit>) {
     }
 }
 
-fn lost(base: &Snapshot, fragment: u64) -> LanceError {
+pub(super) fn lost(base: &Snapshot, fragment: u64) -> LanceError {
     LanceError::Damaged {
         object: format!("the deletion file of fragment {fragment}"),
         problem: format!("it is gone or cannot be decoded, although version {} names it", base.version()),

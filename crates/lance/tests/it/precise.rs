@@ -12,8 +12,8 @@ use lakebed_lance::proto::table::transaction::rewrite::RewriteGroup;
 use lakebed_lance::proto::table::{DataFragment, Transaction as Message};
 use lakebed_lance::transaction::{append, delete, new_fragment, overwrite, rewrite, update};
 use lakebed_lance::{
-    BLIND, Creation, FragmentSeen, JudgedBy, LanceFormat, Landed, LookAtRows, Pending, Reads, Snapshot, deletion,
-    schema,
+    BLIND, CLUSTERED_BY, Creation, FragmentSeen, JudgedBy, LanceFormat, Landed, LookAtRows, Pending, Reads, Snapshot,
+    deletion, schema,
 };
 use lakebed_naming::Version;
 use lakebed_naming::lance::{DeletionFileName, DeletionKind, Scheme};
@@ -93,13 +93,18 @@ enum Program {
     Overwrite(Row),
     /// A compaction of ours, which keeps the order of rows.
     Compact,
+    /// One of ours that leaves deleted rows in, with a deletion file.
+    CompactMinor,
+    /// One of ours that puts rows in another order.
+    Sort,
     /// One of another client, which says nothing of where rows went.
     ForeignCompact,
 }
 
 impl Program {
     fn all() -> Vec<Self> {
-        let mut all = vec![Self::Compact, Self::ForeignCompact, Self::Overwrite((0, 1)), Self::Flip(Find::All)];
+        let mut all = vec![Self::Compact, Self::CompactMinor, Self::Sort, Self::ForeignCompact];
+        all.extend([Self::Overwrite((0, 1)), Self::Flip(Find::All)]);
         all.push(Self::Delete(Find::All));
         for k in [0, 1] {
             all.extend([Self::Delete(Find::Id(k)), Self::Delete(Find::V(k)), Self::Flip(Find::Id(k))]);
@@ -129,7 +134,7 @@ impl Program {
                 }
             }
             Self::Overwrite(row) => after = vec![row],
-            Self::Compact | Self::ForeignCompact => {}
+            Self::Compact | Self::CompactMinor | Self::Sort | Self::ForeignCompact => {}
         }
         after.sort_unstable();
         after
@@ -238,20 +243,53 @@ impl World {
                 let reads = Reads { keys: vec![probe], ..reads(find, vec![0, 1]) };
                 pending(message).with_affected_rows(affected).with_reads(reads)
             }
-            Program::Compact | Program::ForeignCompact => {
-                if program == Program::Compact {
+            Program::Compact | Program::CompactMinor | Program::Sort | Program::ForeignCompact => {
+                if program != Program::ForeignCompact {
                     start.properties.insert("lakebed.policy".to_owned(), "precise@1".to_owned());
                 }
-                let rows: Vec<Row> =
-                    base.fragments().iter().flat_map(|one| self.live(base, one)).map(|(_, row)| row).collect();
-                if base.fragments().is_empty() || rows.is_empty() {
-                    return None;
-                }
-                let new_fragments = vec![self.files.write(&rows)];
-                let group = RewriteGroup { old_fragments: base.fragments().to_vec(), new_fragments };
+                let new_fragment = self.joined(program, base, random)?;
+                let group =
+                    RewriteGroup { old_fragments: base.fragments().to_vec(), new_fragments: vec![new_fragment] };
                 pending(rewrite(start, vec![group]))
             }
         })
+    }
+
+    /// All fragments of a version as one.
+    fn joined(&mut self, program: Program, base: &Snapshot, random: u64) -> Option<DataFragment> {
+        let (mut rows, mut dead) = (Vec::new(), RowSet::new());
+        for fragment in base.fragments() {
+            let deleted = self.deleted(base, fragment);
+            for (at, row) in (0_u64..).zip(self.files.rows(fragment)) {
+                match (deleted.contains(at), program) {
+                    (true, Program::CompactMinor) => {
+                        dead.insert(rows.len() as u64);
+                        rows.push(row);
+                    }
+                    (true, _) => {}
+                    (false, _) => rows.push(row),
+                }
+            }
+        }
+        if rows.len() as u64 == dead.len() {
+            return None;
+        }
+        if program == Program::Sort {
+            rows.reverse();
+        }
+        let mut fragment = self.files.write(&rows);
+        if program == Program::Sort {
+            fragment.metadata.insert(CLUSTERED_BY.to_owned(), "0".to_owned());
+        }
+        if !dead.is_empty() {
+            // An id beyond every other stands for one that was reserved.
+            fragment.id = 100 + random;
+            let (read_version, kind) = (base.version(), DeletionKind::Bitmap);
+            let name = DeletionFileName { fragment: fragment.id, read_version, id: random, kind };
+            self.objects.insert(ObjectName::new(name.path()), deletion::encode(kind, &dead).unwrap());
+            fragment.deletion_file = Some(deletion::entry(&name, dead.len()));
+        }
+        Some(fragment)
     }
 
     fn matching(&self, base: &Snapshot, find: Find) -> (BTreeMap<u64, RowSet>, Vec<Row>) {
@@ -382,6 +420,23 @@ fn world(table: &[Vec<Row>], judged_by: JudgedBy) -> World {
     World::new(&table.iter().map(Vec::as_slice).collect::<Vec<_>>(), judged_by)
 }
 
+/// The same tables, as they are and with rows of them deleted.
+fn worlds(judged_by: JudgedBy) -> Vec<World> {
+    let mut worlds = Vec::new();
+    for table in tables() {
+        let whole = world(&table, judged_by);
+        let mut worn = whole.clone();
+        let base = Arc::clone(worn.newest());
+        let mut delete = worn.plan(Program::Delete(Find::V(1)), &base).unwrap();
+        worn.commit(&mut delete);
+        worlds.push(whole);
+        if worn.newest().fragments().iter().any(|fragment| fragment.deletion_file.is_some()) {
+            worlds.push(worn);
+        }
+    }
+    worlds
+}
+
 /// What became of the pairs of one policy.
 #[derive(Debug, Default, PartialEq)]
 struct Tally {
@@ -392,8 +447,7 @@ struct Tally {
 
 fn pairs(judged_by: JudgedBy) -> Tally {
     let mut tally = Tally::default();
-    for table in tables() {
-        let start = world(&table, judged_by);
+    for start in worlds(judged_by) {
         let (base, before) = (Arc::clone(start.newest()), start.rows(start.newest()));
         for winner in Program::all() {
             for ours in Program::all() {
@@ -405,7 +459,7 @@ fn pairs(judged_by: JudgedBy) -> Tally {
                 tally.pairs += 1;
                 let Ok(verdicts) = world.follow(&mut second) else { continue };
                 world.commit(&mut second);
-                let (rows, what) = (world.rows(world.newest()), format!("{table:?}: {winner:?}, then {ours:?}"));
+                let (rows, what) = (world.rows(world.newest()), format!("{before:?}: {winner:?}, then {ours:?}"));
                 tally.accepted += 1;
                 if verdicts == [Verdict::Reordered] {
                     tally.reordered += 1;
@@ -438,6 +492,16 @@ fn reordered_pairs_leave_the_rows_of_ours_before_the_insert() {
 /// Two that landed, one after the other, and ours that saw neither.
 #[test]
 fn ours_follows_two_that_landed() {
+    chains(true);
+}
+
+/// The same, where the second had not seen the first and follows it.
+#[test]
+fn ours_follows_one_that_followed() {
+    chains(false);
+}
+
+fn chains(second_saw_the_first: bool) {
     let (mut accepted, mut seen) = (0_u32, 0_u32);
     let programs = Program::all();
     for table in &tables()[2..4] {
@@ -452,8 +516,11 @@ fn ours_follows_two_that_landed() {
                         continue;
                     };
                     world.commit(&mut one);
-                    let middle = Arc::clone(world.newest());
+                    let middle = if second_saw_the_first { Arc::clone(world.newest()) } else { Arc::clone(&base) };
                     let Some(mut two) = world.plan(*second, &middle) else { continue };
+                    if world.follow(&mut two).is_err() {
+                        continue;
+                    }
                     world.commit(&mut two);
                     seen += 1;
                     if world.follow(&mut three).is_err() {

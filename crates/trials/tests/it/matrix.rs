@@ -144,13 +144,13 @@ fn is_of(entry: &Entry, answer: &Answer) -> bool {
     }
 }
 
-/// Rows in two partitions, in two files each, some of them deleted; and the version before the second files came, with its rows.
+/// Rows in two partitions, in two files each and not in the order of their ids, some of them deleted; and the version before the second files came, with its rows.
 async fn base(
     arena: &Arena,
     store: &Arc<dyn Store>,
     properties: &BTreeMap<String, String>,
 ) -> (State, (u64, Vec<Row>)) {
-    let rows = |from: i64| (from..from + 8).map(|id| Row { id, p: id % 2, v: id * 10 }).collect::<Vec<_>>();
+    let rows = |from: i64| (from..from + 8).rev().map(|id| Row { id, p: id % 2, v: id * 10 }).collect::<Vec<_>>();
     let (mut table, mut state) = arena.table(store, properties.clone(), &[rows(0)]).await.unwrap();
     let delete = |remainder| Statement::Delete(Filter { p: None, modulus: 8, remainder });
     let mut run = async |statement: Statement| {

@@ -138,24 +138,65 @@ fn went_and_came(statement: &Statement, start: &State) -> (BTreeSet<Row>, BTreeS
     (&before - &after, &after - &before)
 }
 
+/// What stands beside the rows, where it decides alone.
+fn by_definitions(pair: &Pair, tables: Ground) -> Option<Says> {
+    let metadata_changed = Some(Says::Refused(Some("DELTA_METADATA_CHANGED")));
+    match (&pair.ours, &pair.landed, tables.format) {
+        (Statement::Restore(..), _, TableFormat::Delta) => Some(Says::Refused(Some("DELTA_CONCURRENT_WRITE"))),
+        // A compaction whose files all stand is committed again.
+        (Statement::Compact(_), Statement::Set(..), TableFormat::Delta) => Some(Says::Accepted),
+        (_, Statement::Set(..), TableFormat::Delta)
+        | (Statement::Set(..), Statement::Restore(..), TableFormat::Delta) => metadata_changed,
+        // Keys of a Lance table's configuration are registers of their own, and a restore looks at nothing.
+        (Statement::Set(ours, _), Statement::Set(landed, _), TableFormat::Lance) if ours == landed => {
+            Some(Says::Refused(None))
+        }
+        (Statement::Restore(..) | Statement::Set(..), _, TableFormat::Lance)
+        | (_, Statement::Set(..), TableFormat::Lance) => Some(Says::Accepted),
+        _ => None,
+    }
+}
+
+/// A compaction of ours on Lance tables, whose fragments hold rows of all partitions: deletions are carried along, but not into another
+/// order, and of fragments that went nothing is left.
+fn compacted(layout: Layout, landed: &Statement) -> Says {
+    match landed {
+        Statement::Append(_) | Statement::AppendRead(..) | Statement::Set(..) => Says::Accepted,
+        Statement::Overwrite(_) | Statement::Restore(..) => Says::Refused(None),
+        Statement::Compact(_) => Says::Impossible("input-gone"),
+        Statement::OverwritePartition(..)
+        | Statement::Truncate(_)
+        | Statement::Delete(_)
+        | Statement::Update(..)
+        | Statement::Merge(_) => {
+            if layout == Layout::Clustered {
+                Says::Refused(None)
+            } else {
+                Says::Accepted
+            }
+        }
+    }
+}
+
 /// Rows: refused where a row that landed took out or brought in is one that ours looked for; of a delete's, one that came in.
 fn by_rows(pair: &Pair, start: &State, reorders: bool, tables: Ground) -> Says {
-    let _ = tables;
-    if let Statement::Restore(..) = pair.ours {
-        return Says::Refused(Some("DELTA_CONCURRENT_WRITE"));
+    if let Some(says) = by_definitions(pair, tables) {
+        return says;
     }
-    let compacts = matches!(pair.ours, Statement::Compact(_));
-    if let Statement::Set(..) = pair.landed {
-        return if compacts { Says::Accepted } else { Says::Refused(Some("DELTA_METADATA_CHANGED")) };
-    }
-    if let (Statement::Restore(..), Statement::Set(..)) = (&pair.landed, &pair.ours) {
-        return Says::Refused(Some("DELTA_METADATA_CHANGED"));
-    }
-    // Rows that were put in another order are not found again one by one.
-    if let (Statement::Compact(Layout::Clustered), [_, Places::Partition | Places::Everywhere, _]) =
-        (&pair.ours, files(&pair.landed))
-    {
-        return Says::Refused(None);
+    let ([_, took, _], [_, takes, _]) = (files(&pair.landed), files(&pair.ours));
+    match (&pair.ours, tables.format) {
+        (Statement::Compact(layout), TableFormat::Lance) => return compacted(*layout, &pair.landed),
+        // Rows that were put in another order are not found again one by one.
+        (Statement::Compact(Layout::Clustered), TableFormat::Delta) if took != Places::None => {
+            return Says::Refused(None);
+        }
+        // What a copy leaves out cannot be left out of what became of the file.
+        (Statement::Delete(_) | Statement::Truncate(_) | Statement::Update(..) | Statement::Merge(_), _)
+            if !tables.in_place && takes.meet(took, pair.apart) =>
+        {
+            return Says::Refused(None);
+        }
+        _ => {}
     }
     if reorders && matches!(pair.landed, Statement::Append(_)) {
         return Says::Accepted;
@@ -250,5 +291,16 @@ fn by_matrix(pair: &Pair, tables: Ground) -> Says {
         Job::Major => landed == Job::Minor,
         Job::Outside => false,
     };
-    if accepted { Says::Accepted } else { Says::Refused(None) }
+    let is_lance = tables.format == TableFormat::Lance;
+    match (&pair.ours, &pair.landed) {
+        _ if !accepted => Says::Refused(None),
+        // What was compacted already is no file that ours could compact.
+        (Statement::Compact(_), Statement::Compact(_)) if is_lance => Says::Impossible("input-gone"),
+        // Rows that were put in another order, or that a copy leaves out, stand nowhere that is known.
+        (
+            Statement::Delete(_) | Statement::Truncate(_) | Statement::Update(..) | Statement::Merge(_),
+            Statement::Compact(landed),
+        ) if *landed == Layout::Clustered || !tables.in_place => Says::Impossible("rows-moved"),
+        _ => Says::Accepted,
+    }
 }
