@@ -73,7 +73,7 @@ pub enum Statement {
     Merge(Vec<Row>),
     /// No row changes.
     Compact(Layout),
-    /// The table as it was at a version, whose rows these are.
+    /// The table as it was at a version, whose rows these are and which had no property.
     Restore(u64, Vec<Row>),
     /// A property.
     Set(String, String),
@@ -187,7 +187,7 @@ impl Statement {
             }
             Self::Compact(_) => {}
             Self::Restore(_, rows) => {
-                after.rows.clear();
+                after = State::default();
                 after.add(rows.iter().copied());
             }
             Self::Set(key, value) => drop(after.properties.insert(key.clone(), value.clone())),

@@ -58,9 +58,9 @@ impl Says {
 /// What a policy has to answer.
 pub(crate) fn expected(policy: &str, pair: &Pair, start: &State, tables: Ground) -> Says {
     match policy {
-        "delta-serializable" => by_files(pair, true, true),
-        "delta-write-serializable" => by_files(pair, true, false),
-        "delta-snapshot" => by_files(pair, false, false),
+        "delta-serializable" => by_files(pair, (true, true), tables),
+        "delta-write-serializable" => by_files(pair, (true, false), tables),
+        "delta-snapshot" => by_files(pair, (false, false), tables),
         "precise" => by_rows(pair, start, false, tables),
         "precise-reorder" => by_rows(pair, start, true, tables),
         "lance" => by_fragments(pair, start),
@@ -107,8 +107,18 @@ fn files(statement: &Statement) -> [Places; 3] {
     }
 }
 
+/// Whether ours is a compaction of a Delta table whose files all stand: it is committed again on the newest version, whatever the policy
+/// said. Not where it brings vectors along, and properties changed, which may forbid them.
+fn is_committed_again(pair: &Pair, tables: Ground) -> bool {
+    let Statement::Compact(layout) = pair.ours else { return false };
+    let [_, took, _] = files(&pair.landed);
+    let brings_vectors = tables.in_place && layout == Layout::Minor;
+    let sets = matches!(pair.landed, Statement::Set(..));
+    tables.format == TableFormat::Delta && took == Places::None && !(brings_vectors && sets)
+}
+
 /// Spark's pairwise tables: whether what was added counts at the level, and whether it does where it was added blindly.
-fn by_files(pair: &Pair, added_counts: bool, blind_counts: bool) -> Says {
+fn by_files(pair: &Pair, (added_counts, blind_counts): (bool, bool), tables: Ground) -> Says {
     let ([adds, removes, _], [_, _, reads]) = (files(&pair.landed), files(&pair.ours));
     let layout = matches!(pair.ours, Statement::Compact(_));
     let blind = matches!(pair.landed, Statement::Append(_));
@@ -116,8 +126,8 @@ fn by_files(pair: &Pair, added_counts: bool, blind_counts: bool) -> Says {
         return Says::Refused(Some("DELTA_CONCURRENT_WRITE"));
     }
     if let Statement::Set(..) = pair.landed {
-        // A compaction whose files all stand is committed again.
-        return if layout { Says::Accepted } else { Says::Refused(Some("DELTA_METADATA_CHANGED")) };
+        let accepted = is_committed_again(pair, tables);
+        return if accepted { Says::Accepted } else { Says::Refused(Some("DELTA_METADATA_CHANGED")) };
     }
     if let (Statement::Restore(..), Statement::Set(..)) = (&pair.landed, &pair.ours) {
         return Says::Refused(Some("DELTA_METADATA_CHANGED"));
@@ -143,8 +153,7 @@ fn by_definitions(pair: &Pair, tables: Ground) -> Option<Says> {
     let metadata_changed = Some(Says::Refused(Some("DELTA_METADATA_CHANGED")));
     match (&pair.ours, &pair.landed, tables.format) {
         (Statement::Restore(..), _, TableFormat::Delta) => Some(Says::Refused(Some("DELTA_CONCURRENT_WRITE"))),
-        // A compaction whose files all stand is committed again.
-        (Statement::Compact(_), Statement::Set(..), TableFormat::Delta) => Some(Says::Accepted),
+        _ if is_committed_again(pair, tables) => Some(Says::Accepted),
         (_, Statement::Set(..), TableFormat::Delta)
         | (Statement::Set(..), Statement::Restore(..), TableFormat::Delta) => metadata_changed,
         // Keys of a Lance table's configuration are registers of their own, and a restore looks at nothing.
@@ -157,24 +166,41 @@ fn by_definitions(pair: &Pair, tables: Ground) -> Option<Says> {
     }
 }
 
-/// A compaction of ours on Lance tables, whose fragments hold rows of all partitions: deletions are carried along, but not into another
-/// order, and of fragments that went nothing is left.
-fn compacted(layout: Layout, landed: &Statement) -> Says {
+/// A compaction of ours under the policies that judge rows. Deletions are carried along where rows are deleted in place, but not into
+/// another order. Of what went, nothing is left: on a Delta table the rest of the compaction stands all the same, where what was made of it can be
+/// deleted in place and where it can be found there; the fragments of a Lance table hold rows of all partitions.
+fn compacted(layout: Layout, landed: &Statement, tables: Ground) -> Says {
+    let is_lance = tables.format == TableFormat::Lance;
+    let followed = tables.in_place && layout != Layout::Clustered;
     match landed {
         Statement::Append(_) | Statement::AppendRead(..) | Statement::Set(..) => Says::Accepted,
-        Statement::Overwrite(_) | Statement::Restore(..) => Says::Refused(None),
-        Statement::Compact(_) => Says::Impossible("input-gone"),
+        Statement::Overwrite(_) | Statement::Restore(..) if is_lance => Says::Refused(None),
+        Statement::Compact(_) if is_lance => Says::Impossible("input-gone"),
+        _ if followed => Says::Accepted,
+        // Whole partitions go with their files, but not out of a fragment.
+        Statement::Overwrite(_) | Statement::Restore(..) | Statement::Compact(_) => Says::Impossible("input-gone"),
+        Statement::Truncate(_) if !is_lance => Says::Impossible("input-gone"),
+        _ if !tables.in_place => Says::Impossible("input-gone"),
         Statement::OverwritePartition(..)
         | Statement::Truncate(_)
         | Statement::Delete(_)
         | Statement::Update(..)
-        | Statement::Merge(_) => {
-            if layout == Layout::Clustered {
-                Says::Refused(None)
-            } else {
-                Says::Accepted
-            }
+        | Statement::Merge(_) => Says::Refused(None),
+    }
+}
+
+/// On tables without vectors: whether ours leaves rows out of a copy of a file of which landed made something else.
+fn copies_what_went(pair: &Pair) -> bool {
+    let ([_, took, _], [_, takes, _]) = (files(&pair.landed), files(&pair.ours));
+    match (&pair.ours, &pair.landed) {
+        // Files that go as they are leave nothing that would have to be found elsewhere.
+        (Statement::Truncate(_), Statement::Truncate(_) | Statement::Overwrite(_) | Statement::Restore(..)) => false,
+        // The keys stand in files that were there before the restored version.
+        (Statement::Merge(_), Statement::Restore(..)) => false,
+        (Statement::Delete(_) | Statement::Truncate(_) | Statement::Update(..) | Statement::Merge(_), _) => {
+            takes.meet(took, pair.apart)
         }
+        _ => false,
     }
 }
 
@@ -183,20 +209,11 @@ fn by_rows(pair: &Pair, start: &State, reorders: bool, tables: Ground) -> Says {
     if let Some(says) = by_definitions(pair, tables) {
         return says;
     }
-    let ([_, took, _], [_, takes, _]) = (files(&pair.landed), files(&pair.ours));
-    match (&pair.ours, tables.format) {
-        (Statement::Compact(layout), TableFormat::Lance) => return compacted(*layout, &pair.landed),
-        // Rows that were put in another order are not found again one by one.
-        (Statement::Compact(Layout::Clustered), TableFormat::Delta) if took != Places::None => {
-            return Says::Refused(None);
-        }
-        // What a copy leaves out cannot be left out of what became of the file.
-        (Statement::Delete(_) | Statement::Truncate(_) | Statement::Update(..) | Statement::Merge(_), _)
-            if !tables.in_place && takes.meet(took, pair.apart) =>
-        {
-            return Says::Refused(None);
-        }
-        _ => {}
+    if let Statement::Compact(layout) = &pair.ours {
+        return compacted(*layout, &pair.landed, tables);
+    }
+    if !tables.in_place && copies_what_went(pair) {
+        return Says::Refused(None);
     }
     if reorders && matches!(pair.landed, Statement::Append(_)) {
         return Says::Accepted;
@@ -240,8 +257,10 @@ fn by_fragments(pair: &Pair, start: &State) -> Says {
         (Statement::Set(ours, _), Statement::Set(landed, _)) => ours == landed,
         (Statement::Set(..), _) => false,
         (_, landed) if replaces(landed) => true,
+        // Rows are compared once ours is put on what landed.
         (ours, landed) if changes(ours) && changes(landed) => {
-            !went_and_came(ours, start).0.is_disjoint(&went_and_came(landed, start).0)
+            let gone = |statement| went_and_came(statement, start).0;
+            return if gone(ours).is_disjoint(&gone(landed)) { Says::Accepted } else { Says::Impossible("same-rows") };
         }
         (ours, landed) => compacts(ours) && (compacts(landed) || changes(landed)) || changes(ours) && compacts(landed),
     };
@@ -275,8 +294,7 @@ fn job(statement: &Statement, tables: Ground) -> Job {
 fn by_matrix(pair: &Pair, tables: Ground) -> Says {
     let is_delta = tables.format == TableFormat::Delta;
     let ([adds, removes, _], [added, removed, _]) = (files(&pair.ours), files(&pair.landed));
-    if is_delta && matches!(pair.ours, Statement::Compact(_)) && removed == Places::None {
-        // A compaction whose files all stand is committed again.
+    if is_committed_again(pair, tables) {
         return Says::Accepted;
     }
     let (ours, landed) = (job(&pair.ours, tables), job(&pair.landed, tables));
@@ -294,8 +312,10 @@ fn by_matrix(pair: &Pair, tables: Ground) -> Says {
     let is_lance = tables.format == TableFormat::Lance;
     match (&pair.ours, &pair.landed) {
         _ if !accepted => Says::Refused(None),
-        // What was compacted already is no file that ours could compact.
+        // What went is no file that ours could compact.
         (Statement::Compact(_), Statement::Compact(_)) if is_lance => Says::Impossible("input-gone"),
+        (Statement::Compact(Layout::Clustered), Statement::Compact(_)) => Says::Impossible("input-gone"),
+        (Statement::Compact(_), _) if !tables.in_place => Says::Impossible("input-gone"),
         // Rows that were put in another order, or that a copy leaves out, stand nowhere that is known.
         (
             Statement::Delete(_) | Statement::Truncate(_) | Statement::Update(..) | Statement::Merge(_),
