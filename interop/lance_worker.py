@@ -8,7 +8,8 @@ output: `{"version": N, …}`, or `{"error": TEXT}` where pylance refuses, and g
     {"do": "delete", "table": PATH, "where": SQL}
     {"do": "truncate", "table": PATH}
     {"do": "update", "table": PATH, "set": {COLUMN: SQL}, "where": SQL}
-    {"do": "merge", "table": PATH, "rows": […], "matched": "update" | "delete" | "ignore", "insert": BOOL}
+    {"do": "merge", "table": PATH, "rows": […], "matched": "update" | "delete" | "ignore", "insert": BOOL,
+     "gone": SQL or null}                                    rows that only the table has and that go
     {"do": "compact", "table": PATH, "below": ROWS}
     {"do": "add", "table": PATH, "name": COLUMN, "sql": SQL or "type": TYPE}      with values, or NULL throughout
     {"do": "drop", "table": PATH, "name": COLUMN}
@@ -67,6 +68,8 @@ def merge(dataset, asked):
         found = found.when_matched_delete()
     if asked["insert"]:
         found = found.when_not_matched_insert_all()
+    if asked["gone"] is not None:
+        found = found.when_not_matched_by_source_delete(asked["gone"])
     found.execute(source(dataset, asked))
 
 

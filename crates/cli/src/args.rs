@@ -365,6 +365,12 @@ pub(crate) struct MergeArgs {
     /// What becomes of rows of the file whose key the table does not have.
     #[arg(long, value_enum, default_value_t = NotMatchedArg::Insert)]
     pub(crate) not_matched: NotMatchedArg,
+    /// What becomes of rows of the table whose key the file does not have.
+    #[arg(long, value_enum, default_value_t = NotMatchedBySourceArg::Ignore)]
+    pub(crate) not_matched_by_source: NotMatchedBySourceArg,
+    /// Of those, only the rows that this selects.
+    #[arg(long, value_name = "PREDICATE", allow_hyphen_values = true)]
+    pub(crate) by_source_where: Option<String>,
     #[command(flatten)]
     pub(crate) committing: Committing,
 }
@@ -399,6 +405,12 @@ impl From<NotMatchedArg> for NotMatched {
             NotMatchedArg::Ignore => Self::Ignore,
         }
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NotMatchedBySourceArg {
+    Delete,
+    Ignore,
 }
 
 #[derive(Debug, Args)]

@@ -72,7 +72,7 @@ pub use error::OpsError;
 pub use lance::{BATCH_ROWS as LANCE_BATCH_ROWS, LanceFiles, LanceReader, LanceSink};
 pub use layout::Layout;
 pub use look::{LOOKER, ParquetLooker};
-pub use merge::{Matched, MergeSpec, NotMatched, merge};
+pub use merge::{Matched, MergeSpec, NotMatched, NotMatchedBySource, merge};
 pub use plan::{MarkedFile, NewFile, Plan};
 pub use restore::{Restored, restore};
 pub use scan::Scan;

@@ -10,7 +10,7 @@ use arrow_array::{BooleanArray, RecordBatch, UInt64Array};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::{take, take_record_batch};
-use lakebed_data::{align, arrow_schema, scalar_at};
+use lakebed_data::{align, arrow_schema, filter_mask, scalar_at};
 use lakebed_storage::Store;
 use lakebed_transaction::{Column, Expr, KeyProbe, Scalar};
 use std::collections::{HashMap, HashSet};
@@ -38,6 +38,27 @@ pub enum NotMatched {
     Ignore,
 }
 
+/// What a merge does with rows of the table whose key the source does not have. A row without a key is one of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum NotMatchedBySource {
+    /// They stay.
+    #[default]
+    Ignore,
+    /// They go, or of them those that meet a predicate, in SQL over the table's columns.
+    Delete(Option<String>),
+}
+
+impl NotMatchedBySource {
+    /// The predicate of those that go, in SQL; `None` where all stay.
+    #[must_use]
+    pub fn gone(&self) -> Option<&str> {
+        match self {
+            Self::Ignore => None,
+            Self::Delete(predicate) => Some(predicate.as_deref().unwrap_or("TRUE")),
+        }
+    }
+}
+
 /// A merge by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeSpec {
@@ -47,12 +68,15 @@ pub struct MergeSpec {
     pub matched: Matched,
     /// Rows that only the source has.
     pub not_matched: NotMatched,
+    /// Rows that only the table has.
+    pub not_matched_by_source: NotMatchedBySource,
 }
 
 /// Up to so many values of a key column are named in what the merge is said to have read.
 const NAMED_VALUES_MAX: usize = 200;
 
-/// Plans a merge. The source is held in memory.
+/// Plans a merge. The source is held in memory. `gone` is the predicate of `spec` for rows that only the table has, bound to the table's
+/// columns.
 ///
 /// # Errors
 /// The rows do not fit the table, two of them have one key, or a data file cannot be read or written.
@@ -60,7 +84,7 @@ pub async fn merge(
     store: &Arc<dyn Store>,
     view: &dyn SnapshotView,
     source: Batches,
-    spec: &MergeSpec,
+    (spec, gone): (&MergeSpec, Option<&Expr>),
     writing: &Writing,
 ) -> Result<Plan, OpsError> {
     let layout = view.layout()?;
@@ -68,16 +92,18 @@ pub async fn merge(
     let mut plan = Plan { operation: "MERGE", rows_given: source.rows.num_rows() as u64, ..Plan::default() };
     parameters(&mut plan, spec);
     let condition = source.condition();
-    plan.predicates.push(split(&condition, &view.partition_columns()));
+    let partition_columns = view.partition_columns();
+    plan.predicates.extend([Some(&condition), gone].into_iter().flatten().map(|one| split(one, &partition_columns)));
     plan.taking.all_met = spec.matched != Matched::Ignore && source.is_named_by(&condition);
     plan.keys.push(source.probe(&condition));
     let mut writers = Writers::changing(store, &layout, writing)?;
-    let files = matching_files(view, &condition)?;
+    let files = matching_files(view, &gone.cloned().map_or(condition.clone(), |gone| condition.or(gone)))?;
     let mut found = HashSet::new();
     touch(store, files, false, &mut plan, &mut writers, |batch, writers| {
         let rows = source.matches(batch)?;
         found.extend(rows.iter().flatten().copied());
-        touched(spec.matched, rows, |mask, taken| writers.recheck(&source.replace(batch, mask, taken)?))
+        let gone = gone.map(|gone| filter_mask(gone, batch)).transpose()?;
+        touched(spec.matched, rows, gone.as_ref(), |mask, taken| writers.recheck(&source.replace(batch, mask, taken)?))
     })
     .await?;
     if spec.not_matched == NotMatched::Insert {
@@ -90,24 +116,26 @@ pub async fn merge(
     Ok(plan)
 }
 
-/// What a merge does to rows of the table, of which some have a row of the source. `replace` makes the rows in the place of those that the
-/// mask tells, from the rows of the source at these places.
+/// What a merge does to rows of the table, of which some have a row of the source; of the others those go that `gone` tells. `replace` makes
+/// the rows in the place of those that the mask tells, from the rows of the source at these places.
 pub(crate) fn touched(
     matched: Matched,
     rows: Vec<Option<u64>>,
+    gone: Option<&BooleanArray>,
     replace: impl FnOnce(&BooleanArray, Vec<u64>) -> Result<RecordBatch, OpsError>,
 ) -> Result<Touched, OpsError> {
-    let mask: BooleanArray = rows.iter().map(|row| Some(row.is_some())).collect();
-    let none = none_of(rows.len());
-    match matched {
-        Matched::Ignore => Ok(Touched { deleted: none.clone(), updated: none, replacement: None }),
-        Matched::Delete => Ok(Touched { deleted: mask, updated: none, replacement: None }),
-        Matched::Update if mask.true_count() == 0 => Ok(Touched { deleted: none, updated: mask, replacement: None }),
-        Matched::Update => {
-            let replacement = replace(&mask, rows.into_iter().flatten().collect())?;
-            Ok(Touched { deleted: none, updated: mask, replacement: Some(replacement) })
-        }
+    let goes = |(at, row): (usize, &Option<u64>)| match row {
+        Some(_) => matched == Matched::Delete,
+        None => gone.is_some_and(|gone| gone.value(at)),
+    };
+    let deleted: BooleanArray = rows.iter().enumerate().map(|row| Some(goes(row))).collect();
+    if matched != Matched::Update {
+        return Ok(Touched { deleted, updated: none_of(rows.len()), replacement: None });
     }
+    let updated: BooleanArray = rows.iter().map(|row| Some(row.is_some())).collect();
+    let taken: Vec<u64> = rows.into_iter().flatten().collect();
+    let replacement = (!taken.is_empty()).then(|| replace(&updated, taken)).transpose()?;
+    Ok(Touched { deleted, updated, replacement })
 }
 
 /// The rows of the source, found by their keys.
@@ -287,11 +315,19 @@ fn parameters(plan: &mut Plan, spec: &MergeSpec) {
         Matched::Ignore => None,
     };
     let not_matched = (spec.not_matched == NotMatched::Insert).then_some("insert");
+    let by_source = match &spec.not_matched_by_source {
+        NotMatchedBySource::Ignore | NotMatchedBySource::Delete(None) => {
+            action(spec.not_matched_by_source.gone().map(|_| "delete"))
+        }
+        NotMatchedBySource::Delete(Some(predicate)) => {
+            serde_json::json!([{"actionType": "delete", "predicate": predicate}]).to_string()
+        }
+    };
     let pairs = [
         ("predicate", serde_json::json!([on.join(" AND ")]).to_string()),
         ("matchedPredicates", action(matched)),
         ("notMatchedPredicates", action(not_matched)),
-        ("notMatchedBySourcePredicates", action(None)),
+        ("notMatchedBySourcePredicates", by_source),
     ];
     plan.parameters.extend(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)));
 }

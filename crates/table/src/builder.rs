@@ -5,7 +5,7 @@ use crate::compact::CompactRequest;
 use crate::delta_rows::Scope;
 use crate::{CommitOptions, Report, Table, TableError, VersionSpec};
 use arrow_array::RecordBatch;
-use lakebed_ops::{Batches, ColumnChange, Compaction, Matched, MergeSpec, NotMatched, SqlEngine};
+use lakebed_ops::{Batches, ColumnChange, Compaction, Matched, MergeSpec, NotMatched, NotMatchedBySource, SqlEngine};
 use lakebed_transaction::Column;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -202,7 +202,7 @@ impl<'a> Builder<'a, Empty> {
         on: impl IntoIterator<Item = impl Into<String>>,
     ) -> Builder<'a, Merge<F>> {
         let on = on.into_iter().map(Into::into).collect();
-        let spec = MergeSpec { on, matched: Matched::Update, not_matched: NotMatched::Insert };
+        let spec = MergeSpec { on, ..MergeSpec::default() };
         self.with(Merge { source, spec })
     }
 
@@ -341,6 +341,12 @@ impl<F: FnMut() -> Result<Batches, TableError>> Builder<'_, Merge<F>> {
     /// What becomes of rows that it does not have.
     pub const fn not_matched(mut self, not_matched: NotMatched) -> Self {
         self.statement.spec.not_matched = not_matched;
+        self
+    }
+
+    /// What becomes of rows that only the table has.
+    pub fn not_matched_by_source(mut self, not_matched: NotMatchedBySource) -> Self {
+        self.statement.spec.not_matched_by_source = not_matched;
         self
     }
 

@@ -179,8 +179,8 @@ impl Table {
         }
     }
 
-    /// Brings rows in by key: rows that the table has are updated, deleted or left alone, others added or left out. `source`
-    /// is called once for each planning, and its rows are held in memory.
+    /// Brings rows in by key: rows that the table has are updated, deleted or left alone, others added or left out, and rows that only
+    /// the table has stay or go. `source` is called once for each planning, and its rows are held in memory.
     ///
     /// # Errors
     /// The rows do not fit the table, or the store cannot be asked. Nothing was committed.
@@ -200,6 +200,8 @@ impl Table {
             if let Some(done) = application::repeated(held.snapshot.core(), commit) {
                 return Ok(done);
             }
+            let gone = spec.not_matched_by_source.gone().map(|text| bound(text, &held)).transpose()?;
+            let spec = (spec, gone.as_ref());
             let mut plan = merge(self.store(), &*held.snapshot, source()?, spec, &writing(commit)).await?;
             plan.lost_plannings = plannings - 1;
             let report = self.commit_plan(&held, plan, commit).await?;

@@ -126,7 +126,9 @@ impl Table {
                 return Ok(done);
             }
             let held = self.lance_for("merge")?;
-            let plan = lance::merge(&self.lance_table(&held, "merge")?, source()?, spec).await?;
+            let table = self.lance_table(&held, "merge")?;
+            let gone = spec.not_matched_by_source.gone().map(|text| bound_to(text, table.columns())).transpose()?;
+            let plan = lance::merge(&table, source()?, spec, gone.as_ref()).await?;
             let report = self.commit_lance_plan(&held, plan, Operation::Update, commit).await?;
             if let Some(report) = self.planned_again(report, plannings, commit).await? {
                 return Ok(report);

@@ -78,8 +78,8 @@ pub use evolve::Evolution;
 pub use file_versions::FileVersions;
 pub use lakebed_delta::{LogTail, Ratified};
 pub use lakebed_ops::{
-    Batches, Change, ColumnChange, Compaction, LanceFiles, Matched, MergeSpec, NotMatched, ROW_COMMIT_VERSION, ROW_ID,
-    ROW_VERSION, SqlEngine,
+    Batches, Change, ColumnChange, Compaction, LanceFiles, Matched, MergeSpec, NotMatched, NotMatchedBySource,
+    ROW_COMMIT_VERSION, ROW_ID, ROW_VERSION, SqlEngine,
 };
 pub use lance_rows::deleted_by;
 pub use metrics::{CommitEnd, CommitMetrics, Metrics, RequestEnd, RequestKind, RequestMetrics};

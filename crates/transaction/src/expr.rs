@@ -182,6 +182,12 @@ impl Expr {
         self.binary(BinaryOp::And, other)
     }
 
+    /// `self OR other`.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        self.binary(BinaryOp::Or, other)
+    }
+
     /// The direct sub-expressions, in order.
     #[must_use]
     pub fn children(&self) -> Vec<&Self> {

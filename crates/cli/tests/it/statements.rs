@@ -331,6 +331,25 @@ fn a_merge_goes_by_key() {
 }
 
 #[test]
+fn a_merge_takes_out_what_the_file_does_not_have() {
+    let lakebed = trips();
+    lakebed.write("kept.jsonl", "{\"id\":1,\"fare\":5}\n{\"id\":9,\"city\":\"Rome\",\"fare\":1}\n");
+    let merge = ["merge", "trips", "kept.jsonl", "--on", "id", "--not-matched-by-source", "delete"];
+    let merged = lakebed.json(&[&merge[..], &["--by-source-where", "id = 2"]].concat());
+    assert_eq!(
+        ["rows_updated", "rows_inserted", "rows_deleted"].map(|name| merged["metrics"][name].clone()),
+        [json!(1), json!(1), json!(1)]
+    );
+    assert_eq!(ids(&lakebed, &[]), [1, 3, 9]);
+    lakebed.json(&merge);
+    assert_eq!(ids(&lakebed, &[]), [1, 9]);
+    let useless = ["merge", "trips", "kept.jsonl", "--on", "id", "--by-source-where", "id = 2"];
+    assert!(lakebed.fails(2, &useless).contains("--not-matched-by-source delete"));
+    let unknown = lakebed.fails(2, &[&merge[..], &["--by-source-where", "town = 'x'"]].concat());
+    assert!(unknown.contains("town") && unknown.contains("city"), "{unknown}");
+}
+
+#[test]
 fn a_table_with_deletion_vectors_keeps_its_files() {
     let lakebed = trips();
     lakebed.ok(&["set", "trips", "delta.enableDeletionVectors=true"]);

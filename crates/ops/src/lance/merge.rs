@@ -9,26 +9,34 @@ use crate::delete::split;
 use crate::merge::{Source, touched};
 use crate::{Batches, Matched, MergeSpec, NotMatched, OpsError};
 use arrow_array::RecordBatch;
-use lakebed_data::scalar_at;
+use lakebed_data::{filter_mask, scalar_at};
 use lakebed_lance::Reads;
 use lakebed_lance::keys::{self, InsertedKeys, KeyPart};
-use lakebed_transaction::Scalar;
+use lakebed_transaction::{Expr, Scalar};
 use std::collections::HashSet;
 
-/// Plans a merge. The source is held in memory.
+/// Plans a merge. The source is held in memory. `gone` is the predicate of `spec` for rows that only the table has, bound to the table's
+/// columns.
 ///
 /// # Errors
 /// The rows do not fit the table, two of them have one key, or a data file cannot be read or written.
-pub async fn merge(table: &LanceTable, source: Batches, spec: &MergeSpec) -> Result<LancePlan, OpsError> {
+pub async fn merge(
+    table: &LanceTable,
+    source: Batches,
+    spec: &MergeSpec,
+    gone: Option<&Expr>,
+) -> Result<LancePlan, OpsError> {
     let source = Source::read(source, table.columns(), spec)?;
     let ids = table.top_ids();
     let given = source.columns.iter().filter_map(|column| table.position(&column.name));
     let condition = source.condition();
+    let looked_at = gone.into_iter().flat_map(Expr::columns).filter_map(<[_]>::first).map(|name| &**name);
+    let named = source.columns.iter().map(|column| column.name.as_str()).chain(looked_at);
     let reads = Reads {
-        predicates: vec![split(&condition, &[])],
+        predicates: [Some(&condition), gone].into_iter().flatten().map(|one| split(one, &[])).collect(),
         keys: vec![source.probe(&condition)],
         all_met: spec.matched != Matched::Ignore && source.is_named_by(&condition),
-        fields: Some(table.field_ids(source.columns.iter().map(|column| column.name.as_str()))),
+        fields: Some(table.field_ids(named)),
         ..Reads::default()
     };
     let mut plan = LancePlan {
@@ -46,7 +54,8 @@ pub async fn merge(table: &LanceTable, source: Batches, spec: &MergeSpec) -> Res
     touch(table, &mut plan, &mut writer, |rows| {
         let matches = source.matches(rows)?;
         found.extend(matches.iter().flatten().copied());
-        touched(spec.matched, matches, |_, taken| source.at(taken))
+        let gone = gone.map(|gone| filter_mask(gone, rows)).transpose()?;
+        touched(spec.matched, matches, gone.as_ref(), |_, taken| source.at(taken))
     })
     .await?;
     if spec.not_matched == NotMatched::Insert {

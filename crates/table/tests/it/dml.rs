@@ -10,7 +10,9 @@ use lakebed_data::{ReadOptions, read_parquet};
 use lakebed_delta::action::{Action, parse_actions};
 use lakebed_naming::delta::{DataPath, commit_path};
 use lakebed_storage::Store;
-use lakebed_table::{Matched, MergeSpec, NewTable, NotMatched, ScanRequest, Scope, Snapshot, Table, TableFormat};
+use lakebed_table::{
+    Matched, MergeSpec, NewTable, NotMatched, NotMatchedBySource, ScanRequest, Scope, Snapshot, Table, TableFormat,
+};
 use lakebed_transaction::{Column, ColumnType};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -235,10 +237,32 @@ async fn history(mut w: World) {
     // A merge that deletes.
     let before = w.model.clone();
     let given: Model = [(7, (None, None)), (99, (None, None))].into();
-    let spec = MergeSpec { on: vec!["ID".to_owned()], matched: Matched::Delete, not_matched: NotMatched::Ignore };
+    let spec = MergeSpec {
+        on: vec!["ID".to_owned()],
+        matched: Matched::Delete,
+        not_matched: NotMatched::Ignore,
+        ..MergeSpec::default()
+    };
     let report = w.table.merge(source(rows(&given)), &spec, &once()).await.unwrap();
     w.model.remove(&7);
     w.check("merge delete", &before, committed(&report)).await;
+
+    // A merge that takes rows out which the source does not have.
+    let before = w.model.clone();
+    let given: Model = [(1, (p_of(1), Some(-1))), (40, (Some("b".to_owned()), Some(40)))].into();
+    let spec = MergeSpec {
+        on: vec!["id".to_owned()],
+        not_matched_by_source: NotMatchedBySource::Delete(Some("p = 'b' OR v IS NULL".to_owned())),
+        ..MergeSpec::default()
+    };
+    let report = w.table.merge(source(rows(&given)), &spec, &once()).await.unwrap();
+    let goes = |id: &i64, row: &Row| !given.contains_key(id) && (row.0.as_deref() == Some("b") || row.1.is_none());
+    let gone = before.iter().filter(|(id, row)| goes(id, row)).count() as u64;
+    assert!(gone > 0 && gone < before.len() as u64, "{}: {gone}", w.name);
+    assert_eq!(report.metrics["rows_deleted"], gone, "{}", w.name);
+    w.model.retain(|id, row| !goes(id, row));
+    w.model.extend(given);
+    w.check("merge without what the source lacks", &before, committed(&report)).await;
 
     // A range is replaced, then everything.
     let before = w.model.clone();

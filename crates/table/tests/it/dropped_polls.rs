@@ -12,8 +12,7 @@ use bytes::Bytes;
 use lakebed_commit::Found;
 use lakebed_storage::{Create, Listed, Store, StoreError};
 use lakebed_table::{
-    ColumnChange, Compaction, Matched, MergeSpec, NotMatched, Prepared, Report, Scope, Table, TableError, TableFormat,
-    VersionSpec,
+    ColumnChange, Compaction, MergeSpec, Prepared, Report, Scope, Table, TableError, TableFormat, VersionSpec,
 };
 use lakebed_transaction::{Column, ColumnType, Outcome, TransactionId};
 use std::collections::BTreeMap;
@@ -140,7 +139,7 @@ impl Call {
             Self::Update => table.update(&["p = 'x'".to_owned()], Some("id = 3"), &options).await,
             Self::Merge => {
                 let on = vec!["id".to_owned()];
-                let spec = MergeSpec { on, matched: Matched::Update, not_matched: NotMatched::Insert };
+                let spec = MergeSpec { on, ..MergeSpec::default() };
                 table.merge(source(batch(&[1, 9])), &spec, &options).await
             }
             Self::Compact => table.compact(&of(Compaction::Major), &options).await,

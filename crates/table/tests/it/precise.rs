@@ -8,8 +8,8 @@ use arrow_schema::{DataType, Field, Schema};
 use lakebed_storage::Store;
 use lakebed_storage::testing::{Counting, Operation};
 use lakebed_table::{
-    CommitOptions, CompactRequest, Compaction, Matched, MergeSpec, NewTable, NotMatched, Report, ScanRequest, Scope,
-    Snapshot, Table, TableFormat,
+    CommitOptions, CompactRequest, Compaction, MergeSpec, NewTable, Report, ScanRequest, Scope, Snapshot, Table,
+    TableFormat,
 };
 use lakebed_transaction::{Column, ColumnType, Outcome, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
@@ -271,7 +271,7 @@ async fn an_overwrite_replaces_what_stands_when_it_commits() {
 #[tokio::test]
 async fn a_key_that_was_not_found_is_remembered() {
     let merge = async |table: &mut Table, ids: [i64; 2], options: &CommitOptions| {
-        let spec = MergeSpec { on: vec!["id".to_owned()], matched: Matched::Update, not_matched: NotMatched::Insert };
+        let spec = MergeSpec { on: vec!["id".to_owned()], ..MergeSpec::default() };
         table.merge(source(batch(&ids.map(|id| (id, -id)))), &spec, options).await.unwrap()
     };
     for (ours, accepted) in [([20, 3], false), ([21, 3], true)] {

@@ -7,9 +7,7 @@ use crate::support::{committed, opened, source};
 use lakebed_naming::delta::DeletionVectorName;
 use lakebed_storage::Store;
 use lakebed_storage::testing::{Counting, Operation};
-use lakebed_table::{
-    ColumnChange, CommitOptions, Compaction, Matched, MergeSpec, NotMatched, Report, Scope, Table, TableError,
-};
+use lakebed_table::{ColumnChange, CommitOptions, Compaction, MergeSpec, Report, Scope, Table, TableError};
 use lakebed_transaction::{Column, ColumnType, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -52,8 +50,7 @@ async fn perform(op: Op, table: &mut Table, options: &CommitOptions) -> Result<R
         Op::DeleteWhole => table.truncate(Some("p = 'a'"), options).await,
         Op::Update => table.update(&["v = v + 1".to_owned()], Some("p = 'a' AND id = 2"), options).await,
         Op::Merge => {
-            let spec =
-                MergeSpec { on: vec!["id".to_owned()], matched: Matched::Update, not_matched: NotMatched::Insert };
+            let spec = MergeSpec { on: vec!["id".to_owned()], ..MergeSpec::default() };
             table.merge(source(batch([(2, "a", 22), (71, "a", 71)])), &spec, options).await
         }
         Op::OverwriteRange => {

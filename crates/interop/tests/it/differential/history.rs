@@ -141,6 +141,7 @@ impl<'a> History<'a> {
                     on: vec!["id".to_owned()],
                     matched: matched.ours(),
                     not_matched: if *insert { NotMatched::Insert } else { NotMatched::Ignore },
+                    ..MergeSpec::default()
                 };
                 table.merge(source(rows), &spec, &commit).await
             }

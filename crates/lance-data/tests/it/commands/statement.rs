@@ -1,7 +1,9 @@
 //! The commands for which we have statements.
 
 use crate::support::{scan, source};
-use lakebed_table::{CommitOptions, Matched, MergeSpec, NotMatched, Report, ScanRequest, Scope, Table, TableError};
+use lakebed_table::{
+    CommitOptions, Matched, MergeSpec, NotMatched, NotMatchedBySource, Report, ScanRequest, Scope, Table, TableError,
+};
 use serde_json::{Value, json};
 
 /// What a command answered.
@@ -102,8 +104,15 @@ fn merge(name: &str) -> Option<(MergeSpec, Vec<Value>)> {
         "mi_upd13" => (Update, Ignore, vec![row(13, "m", 14)]),
         "mi_del3" => (Delete, Ignore, vec![row(3, "", 0)]),
         "mi_del4" => (Delete, Ignore, vec![row(4, "", 0)]),
+        "mi_bysrc" => (Update, Insert, vec![row(3, "s", 20), row(14, "s", 21), row(205, "b", 22)]),
+        "mi_bysrc_all" => (Keep, Insert, (0..5).map(|id| row(id, "s", 0)).collect()),
         "mi_sub3" => (Update, Ignore, vec![json!({"id": 3, "v": 32})]),
         _ => return None,
     };
-    Some((MergeSpec { on: vec!["id".to_owned()], matched, not_matched }, rows))
+    let not_matched_by_source = match name {
+        "mi_bysrc" => NotMatchedBySource::Delete(Some("p = 'b'".to_owned())),
+        "mi_bysrc_all" => NotMatchedBySource::Delete(None),
+        _ => NotMatchedBySource::Ignore,
+    };
+    Some((MergeSpec { on: vec!["id".to_owned()], matched, not_matched, not_matched_by_source }, rows))
 }

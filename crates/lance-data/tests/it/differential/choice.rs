@@ -63,7 +63,8 @@ impl Choice<'_> {
         let matched = *random.one(&[Matched::Update, Matched::Update, Matched::Delete, Matched::Ignore]);
         // A merge that does nothing at all is no merge.
         let insert = matched == Matched::Ignore || random.below(4) > 0;
-        Step::Merge(source, matched, insert)
+        let gone = (random.below(3) == 0).then(|| self.predicate(random));
+        Step::Merge(source, matched, insert, gone)
     }
 
     fn columns(&self, random: &mut Random) -> Step {

@@ -14,7 +14,8 @@ use lakebed_naming::Uuid;
 use lakebed_ops::LanceFiles;
 use lakebed_ops::lance::deleted_rows;
 use lakebed_table::{
-    CompactRequest, MergeSpec, NotMatched, Prepared, Report, ScanRequest, Scope, Snapshot, Table, VersionSpec,
+    CompactRequest, MergeSpec, NotMatched, NotMatchedBySource, Prepared, Report, ScanRequest, Scope, Snapshot, Table,
+    VersionSpec,
 };
 use lakebed_transaction::{Column, ColumnType, Outcome};
 use serde_json::Value;
@@ -41,9 +42,14 @@ pub(crate) async fn run(table: &mut Table, step: &Step, random: &mut Random) {
             let (column, value) = assignment.sql();
             table.update(&[format!("{column} = {value}")], Some(&predicate.sql(BACKSLASH)), &commit).await
         }
-        Step::Merge(rows, matched, insert) => {
+        Step::Merge(rows, matched, insert, gone) => {
             let not_matched = if *insert { NotMatched::Insert } else { NotMatched::Ignore };
-            let spec = MergeSpec { on: vec!["id".to_owned()], matched: matched.ours(), not_matched };
+            let not_matched_by_source = match gone {
+                Some(gone) => NotMatchedBySource::Delete(Some(gone.sql(BACKSLASH))),
+                None => NotMatchedBySource::Ignore,
+            };
+            let on = vec!["id".to_owned()];
+            let spec = MergeSpec { on, matched: matched.ours(), not_matched, not_matched_by_source };
             table.merge(given(table, rows), &spec, &commit).await
         }
         Step::Compact(rows) if *rows < 1_000 => table.compact_fragments(Some(*rows), &commit).await,

@@ -79,7 +79,10 @@ impl State {
         }
     }
 
-    pub(crate) fn merge(&mut self, source: &Rows, matched: Matched, insert: bool) {
+    pub(crate) fn merge(&mut self, source: &Rows, matched: Matched, insert: bool, gone: Option<&Predicate>) {
+        if let Some(gone) = gone {
+            self.rows.retain(|id, row| source.contains_key(id) || !gone.holds(*id, &base(row)));
+        }
         for (id, row) in source {
             match (self.rows.contains_key(id), matched) {
                 (true, Matched::Update) => drop(self.rows.insert(*id, row.clone())),

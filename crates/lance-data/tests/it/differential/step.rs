@@ -14,7 +14,8 @@ pub(crate) enum Step {
     Delete(Predicate),
     Truncate,
     Update(Assignment, Predicate),
-    Merge(Rows, Matched, bool),
+    /// The last is what rows meet that go because only the table has them.
+    Merge(Rows, Matched, bool, Option<Predicate>),
     /// Fragments below so many rows are joined.
     Compact(u64),
     AddColumn(String, Fill),
@@ -107,7 +108,7 @@ impl Step {
             Self::Delete(predicate) => left.delete(predicate),
             Self::Truncate => left.rows.clear(),
             Self::Update(assignment, predicate) => left.update(assignment, predicate),
-            Self::Merge(source, matched, insert) => left.merge(source, *matched, *insert),
+            Self::Merge(source, matched, insert, gone) => left.merge(source, *matched, *insert, gone.as_ref()),
             Self::AddColumn(name, fill) => left.add(name, *fill),
             Self::DropColumn(name) => left.remove(name),
             Self::RenameColumn(from, to) => left.rename(from, to),

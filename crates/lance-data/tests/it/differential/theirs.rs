@@ -19,8 +19,11 @@ pub(crate) fn command(step: &Step) -> Value {
             let (column, value) = assignment.sql();
             json!({"do": "update", "set": {column: value}, "where": predicate.sql(BACKSLASH)})
         }
-        Step::Merge(rows, matched, insert) => {
-            json!({"do": "merge", "rows": listed(rows), "matched": matched.theirs(), "insert": insert})
+        Step::Merge(rows, matched, insert, gone) => {
+            let gone = gone.as_ref().map(|gone| gone.sql(BACKSLASH));
+            json!({
+                "do": "merge", "rows": listed(rows), "matched": matched.theirs(), "insert": insert, "gone": gone,
+            })
         }
         Step::Compact(rows) => json!({"do": "compact", "below": rows}),
         Step::AddColumn(name, fill) => match fill {

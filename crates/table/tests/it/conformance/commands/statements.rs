@@ -90,7 +90,8 @@ async fn merge(table: &mut Table, name: &str, commit: &CommitOptions) -> Option<
         _ => (Matched::Update, NotMatched::Insert),
     };
     let on = on.iter().map(|name| (*name).to_owned()).collect();
-    Some(table.merge(source(batch(&rows)), &MergeSpec { on, matched, not_matched }, commit).await)
+    let spec = MergeSpec { on, matched, not_matched, ..MergeSpec::default() };
+    Some(table.merge(source(batch(&rows)), &spec, commit).await)
 }
 
 async fn overwrite(table: &mut Table, name: &str, commit: &CommitOptions) -> Option<Answer> {
