@@ -21,7 +21,8 @@ pub(super) fn rewrite(draft: &mut Draft, rewrite: &Rewrite, inputs: &Inputs<'_>)
         moves.push(Move { old: narrow(&group.old_fragments), new: narrow(&new) });
         replaced.push((group.old_fragments.as_slice(), new));
     }
-    if let Some(moved) = inputs.moved {
+    // Where the index was dropped meanwhile, nobody would read the record.
+    if let Some(moved) = inputs.moved.filter(|_| inputs.base.is_none_or(|base| is_indexed(base, &moves))) {
         let before = inputs.base.map_or(inputs.at, Snapshot::version);
         reuse::extend(&mut draft.indices, moved, &replaced, before, inputs.now_ms)?;
     }
@@ -49,6 +50,15 @@ pub(super) fn rewrite(draft: &mut Draft, rewrite: &Rewrite, inputs: &Inputs<'_>)
 struct Move {
     old: Vec<u32>,
     new: Vec<u32>,
+}
+
+/// Whether an index of the version finds rows of fragments that move.
+fn is_indexed(version: &Snapshot, moves: &[Move]) -> bool {
+    let mut indices = version.indices().iter().filter(|entry| !index::is_system(entry));
+    indices.any(|entry| {
+        let covered = reuse::coverage(version, entry);
+        covered.is_none_or(|covered| moves.iter().flat_map(|group| &group.old).any(|id| covered.contains(*id)))
+    })
 }
 
 /// Puts the new fragments of a group in the place of the old ones; the new ones with their ids.
