@@ -249,14 +249,14 @@ async fn history(mut w: World) {
 
     // A merge that takes rows out which the source does not have.
     let before = w.model.clone();
-    let given: Model = [(1, (p_of(1), Some(-1))), (40, (Some("b".to_owned()), Some(40)))].into();
+    let given: Model = [(1, (p_of(1), Some(-1))), (21, (Some("b c".to_owned()), Some(21)))].into();
     let spec = MergeSpec {
         on: vec!["id".to_owned()],
-        not_matched_by_source: NotMatchedBySource::Delete(Some("p = 'b' OR v IS NULL".to_owned())),
+        not_matched_by_source: NotMatchedBySource::Delete(Some("p = 'z' OR v IS NULL".to_owned())),
         ..MergeSpec::default()
     };
     let report = w.table.merge(source(rows(&given)), &spec, &once()).await.unwrap();
-    let goes = |id: &i64, row: &Row| !given.contains_key(id) && (row.0.as_deref() == Some("b") || row.1.is_none());
+    let goes = |id: &i64, row: &Row| !given.contains_key(id) && (row.0.as_deref() == Some("z") || row.1.is_none());
     let gone = before.iter().filter(|(id, row)| goes(id, row)).count() as u64;
     assert!(gone > 0 && gone < before.len() as u64, "{}: {gone}", w.name);
     assert_eq!(report.metrics["rows_deleted"], gone, "{}", w.name);
