@@ -42,7 +42,9 @@ pub mod stats;
 mod time_text;
 mod upkeep;
 
-pub use checkpoint::{CheckpointFile, sidecars_of, wants_v2_checkpoints, write_checkpoint, write_v2_checkpoint};
+pub use checkpoint::{
+    CheckpointFile, hint_to_standing, sidecars_of, wants_v2_checkpoints, write_checkpoint, write_v2_checkpoint,
+};
 pub use commit::{
     DeltaFormat, FileSeen, JudgedBy, Landed, LandedRows, LookAtRows, Pending, Reads, RowChange, SOURCES_TAG, Taking,
     Transaction, Vectors, Vouched, inline_rows, landed_rows, name_row_tracking_columns,

@@ -4,6 +4,8 @@
 
 use crate::DeltaError;
 use lakebed_transaction::{Column, ColumnType};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 /// A record of named fields: the schema itself, or a nested one.
@@ -77,6 +79,9 @@ impl ColumnMapping {
     }
 }
 
+/// Types that may stand within each other.
+const DEPTH_MAX: usize = 128;
+
 /// The key under which a field's id stands.
 const COLUMN_ID: &str = "delta.columnMapping.id";
 
@@ -92,8 +97,7 @@ impl StructType {
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
-        let value: Value = serde_json::from_str(text).map_err(|error| bad(&error.to_string()))?;
-        match data_type(&value)? {
+        match data_type(text, DEPTH_MAX)? {
             DataType::Struct(schema) => Ok(schema),
             DataType::Primitive(_) | DataType::Array { .. } | DataType::Map { .. } => {
                 Err(bad("the outermost type is no struct"))
@@ -152,6 +156,14 @@ impl StructType {
     #[must_use]
     pub fn all_fields(&self) -> Vec<&StructField> {
         self.walk().0
+    }
+
+    /// Goes over the metadata of every field, nested ones included. Recursion is bounded by the depth that is read.
+    pub(crate) fn each_metadata(&mut self, change: &mut dyn FnMut(&mut Map<String, Value>)) {
+        for field in &mut self.fields {
+            change(&mut field.metadata);
+            field.data_type.each_metadata(change);
+        }
     }
 
     /// Every primitive type that stands anywhere in the schema, by the text that the log holds.
@@ -217,6 +229,18 @@ impl DataType {
                 Box::new(Column::new("key", key.column_type(), false)),
                 Box::new(Column::new("value", value.column_type(), *value_contains_null)),
             ),
+        }
+    }
+
+    fn each_metadata(&mut self, change: &mut dyn FnMut(&mut Map<String, Value>)) {
+        match self {
+            Self::Primitive(_) => {}
+            Self::Struct(schema) => schema.each_metadata(change),
+            Self::Array { element, .. } => element.each_metadata(change),
+            Self::Map { key, value, .. } => {
+                key.each_metadata(change);
+                value.each_metadata(change);
+            }
         }
     }
 
@@ -307,39 +331,73 @@ fn bad(problem: &str) -> DeltaError {
     DeltaError::damaged("the schemaString of metaData", problem)
 }
 
-/// Recursion is bounded: the JSON reader refuses text that nests deeper than 128 levels.
-fn data_type(value: &Value) -> Result<DataType, DeltaError> {
-    if let Value::String(text) = value {
-        return Ok(DataType::Primitive(text.clone()));
+/// A type as an object.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Nested<'a> {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(borrow)]
+    fields: Option<Vec<Field<'a>>>,
+    #[serde(borrow)]
+    element_type: Option<&'a RawValue>,
+    contains_null: Option<bool>,
+    #[serde(borrow)]
+    key_type: Option<&'a RawValue>,
+    #[serde(borrow)]
+    value_type: Option<&'a RawValue>,
+    value_contains_null: Option<bool>,
+}
+
+/// A field as it stands in the text.
+#[derive(Deserialize)]
+struct Field<'a> {
+    name: String,
+    #[serde(rename = "type", borrow)]
+    kind: &'a RawValue,
+    nullable: Option<bool>,
+    metadata: Option<Map<String, Value>>,
+}
+
+/// Types within each other are read one at a time, so that neither the depth that the JSON reader allows nor the stack is used up
+/// by them; their number is bounded.
+fn data_type(text: &str, depth: usize) -> Result<DataType, DeltaError> {
+    let said = |error: &serde_json::Error| bad(&error.to_string());
+    if text.trim_start().starts_with('"') {
+        return serde_json::from_str(text).map(DataType::Primitive).map_err(|error| said(&error));
     }
-    let part = |key: &str| value.get(key).ok_or_else(|| bad(&format!("a type lacks {key}")));
-    let flag = |key: &str| value.get(key).and_then(Value::as_bool).unwrap_or(true);
-    match part("type")?.as_str() {
-        Some("struct") => {
-            let fields = part("fields")?.as_array().ok_or_else(|| bad("fields is no list"))?;
-            Ok(DataType::Struct(StructType { fields: fields.iter().map(field).collect::<Result<_, _>>()? }))
+    let within = depth.checked_sub(1).ok_or_else(|| bad(&format!("its types nest deeper than {DEPTH_MAX} levels")))?;
+    let nested: Nested<'_> = serde_json::from_str(text).map_err(|error| said(&error))?;
+    let inner = |part: Option<&RawValue>, key: &str| {
+        let part = part.ok_or_else(|| bad(&format!("a type lacks {key}")))?;
+        data_type(part.get(), within).map(Box::new)
+    };
+    match nested.kind.as_str() {
+        "struct" => {
+            let fields = nested.fields.ok_or_else(|| bad("a type lacks fields"))?;
+            let fields = fields.into_iter().map(|field| field.read(within)).collect::<Result<_, _>>()?;
+            Ok(DataType::Struct(StructType { fields }))
         }
-        Some("array") => Ok(DataType::Array {
-            element: Box::new(data_type(part("elementType")?)?),
-            contains_null: flag("containsNull"),
+        "array" => Ok(DataType::Array {
+            element: inner(nested.element_type, "elementType")?,
+            contains_null: nested.contains_null.unwrap_or(true),
         }),
-        Some("map") => Ok(DataType::Map {
-            key: Box::new(data_type(part("keyType")?)?),
-            value: Box::new(data_type(part("valueType")?)?),
-            value_contains_null: flag("valueContainsNull"),
+        "map" => Ok(DataType::Map {
+            key: inner(nested.key_type, "keyType")?,
+            value: inner(nested.value_type, "valueType")?,
+            value_contains_null: nested.value_contains_null.unwrap_or(true),
         }),
-        Some(other) => Err(bad(&format!("the type {other} is not known as a nested type"))),
-        None => Err(bad("a type is neither text nor an object with a type")),
+        other => Err(bad(&format!("the type {other} is not known as a nested type"))),
     }
 }
 
-fn field(value: &Value) -> Result<StructField, DeltaError> {
-    let name = value.get("name").and_then(Value::as_str).ok_or_else(|| bad("a field has no name"))?;
-    let inner = value.get("type").ok_or_else(|| bad(&format!("the field {name} has no type")))?;
-    Ok(StructField {
-        name: name.to_owned(),
-        data_type: data_type(inner)?,
-        nullable: value.get("nullable").and_then(Value::as_bool).unwrap_or(true),
-        metadata: value.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default(),
-    })
+impl Field<'_> {
+    fn read(self, depth: usize) -> Result<StructField, DeltaError> {
+        Ok(StructField {
+            name: self.name,
+            data_type: data_type(self.kind.get(), depth)?,
+            nullable: self.nullable.unwrap_or(true),
+            metadata: self.metadata.unwrap_or_default(),
+        })
+    }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// reader open files of its own machine.
 pub(crate) fn locate(store: &Arc<dyn Store>, uri: &str) -> Result<(Arc<dyn Store>, String), OpsError> {
     let refused = |why: &str| OpsError::Unsupported {
-        feature: format!("the object {uri}, which lies outside of it and {why},"),
+        feature: format!("the object {uri}, which lies outside of it and {why}"),
         statement: "reading rows",
         advice: "copy the table, or read it with an engine that opens such objects".to_owned(),
     };

@@ -48,6 +48,7 @@ mod error;
 mod features;
 pub mod lance;
 mod layout;
+mod lengths;
 mod look;
 mod merge;
 mod names;

@@ -4,6 +4,7 @@
 //! constraint's name.
 
 use crate::OpsError;
+use crate::lengths::Lengths;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_schema::{Field, Schema};
@@ -44,14 +45,8 @@ struct ColumnRule {
 enum Demand {
     Default(Text),
     Generated(Text),
-    Identity {
-        explicit: bool,
-    },
-    /// Characters at most; `padded`: shorter texts are filled up with blanks.
-    Length {
-        characters: usize,
-        padded: bool,
-    },
+    Identity { explicit: bool },
+    Lengths(Lengths),
 }
 
 /// A condition that every row meets.
@@ -88,7 +83,10 @@ impl Values {
         let columns = core.schema.columns();
         let mut values = Self { columns, ..Self::default() };
         for field in &core.schema.fields {
-            values.add_column(field)?;
+            values.add_column(field);
+        }
+        for field in core.schema.all_fields() {
+            values.add_invariant(field)?;
         }
         for (key, text) in core.metadata.configuration.iter() {
             if let (Some(name), Some(sql)) = (key.strip_prefix("delta.constraints."), text) {
@@ -98,7 +96,7 @@ impl Values {
         Ok(values)
     }
 
-    fn add_column(&mut self, field: &StructField) -> Result<(), OpsError> {
+    fn add_column(&mut self, field: &StructField) {
         let text = |key: &str| field.metadata.get(key).and_then(Value::as_str);
         let mut rule = |demand: Demand| self.rules.push(ColumnRule { name: field.name.clone(), demand });
         if let Some(sql) = text("CURRENT_DEFAULT") {
@@ -111,10 +109,14 @@ impl Values {
             let explicit = field.metadata.get("delta.identity.allowExplicitInsert").and_then(Value::as_bool);
             rule(Demand::Identity { explicit: explicit == Some(true) });
         }
-        if let Some(demand) = text("__CHAR_VARCHAR_TYPE_STRING").and_then(length) {
-            rule(demand);
+        if let Some(lengths) = text("__CHAR_VARCHAR_TYPE_STRING").and_then(Lengths::read) {
+            rule(Demand::Lengths(lengths));
         }
-        if let Some(invariant) = text("delta.invariants") {
+    }
+
+    /// An invariant of a column or of a field within one; it speaks of the whole row.
+    fn add_invariant(&mut self, field: &StructField) -> Result<(), OpsError> {
+        if let Some(invariant) = field.metadata.get("delta.invariants").and_then(Value::as_str) {
             let sql = serde_json::from_str::<Value>(invariant).ok();
             let sql = sql.as_ref().and_then(|json| json.pointer("/expression/expression")?.as_str());
             let sql = sql.ok_or_else(|| OpsError::Unsupported {
@@ -147,7 +149,7 @@ impl Values {
                     given = with_column(&given, &column.name, value)?;
                 }
                 Demand::Identity { explicit } if absent || !explicit => return Err(identity(&rule.name, absent)),
-                Demand::Default(_) | Demand::Identity { .. } | Demand::Generated(_) | Demand::Length { .. } => {}
+                Demand::Default(_) | Demand::Identity { .. } | Demand::Generated(_) | Demand::Lengths(_) => {}
             }
         }
         let open = self.aligned_but_generated(&given)?;
@@ -217,11 +219,11 @@ impl Values {
     fn finish(&self, rows: RecordBatch, engine: Option<&dyn SqlEngine>) -> Result<RecordBatch, OpsError> {
         let mut rows = align(&rows, &self.columns)?;
         for rule in &self.rules {
-            if let Demand::Length { characters, padded } = rule.demand
-                && let Some(texts) = rows.column_by_name(&rule.name).and_then(|array| array.as_string_opt::<i32>())
+            if let Demand::Lengths(lengths) = &rule.demand
+                && let Some(texts) = rows.column_by_name(&rule.name)
             {
-                let fitted = fit(&rule.name, texts, characters, padded)?;
-                rows = with_column(&rows, &rule.name, Arc::new(fitted))?;
+                let fitted = lengths.fit(&rule.name, texts)?;
+                rows = with_column(&rows, &rule.name, fitted)?;
             }
         }
         let verdict = Column::new("the constraint", ColumnType::Boolean, true);
@@ -235,15 +237,6 @@ impl Values {
 
 /// The name of a column that stands beside the table's while generated values are compared.
 const MADE: &str = "\u{1}made";
-
-fn length(text: &str) -> Option<Demand> {
-    let lower = text.trim().to_ascii_lowercase();
-    let (padded, rest) = match lower.strip_prefix("varchar(") {
-        Some(rest) => (false, rest),
-        None => (true, lower.strip_prefix("char(")?),
-    };
-    Some(Demand::Length { characters: rest.strip_suffix(')')?.trim().parse().ok()?, padded })
-}
 
 fn has_column(batch: &RecordBatch, name: &str) -> bool {
     batch.schema_ref().fields().iter().any(|field| field.name().eq_ignore_ascii_case(name))
@@ -336,27 +329,6 @@ fn identity(name: &str, absent: bool) -> OpsError {
         "leave the column out, and write with a client that makes them"
     };
     OpsError::Invalid { problem, advice: advice.to_owned() }
-}
-
-/// Texts cut to a length where only blanks are cut, and filled up to it where they are padded.
-fn fit(column: &str, texts: &StringArray, characters: usize, padded: bool) -> Result<StringArray, OpsError> {
-    let one = |text: Option<&str>| -> Result<Option<String>, OpsError> {
-        let Some(text) = text else { return Ok(None) };
-        let count = text.chars().count();
-        if count > characters {
-            let kept: String = text.chars().take(characters).collect();
-            if text.chars().skip(characters).all(|character| character == ' ') {
-                return Ok(Some(kept));
-            }
-            return Err(OpsError::Invalid {
-                problem: format!("a text of {count} characters does not fit column {column}, which takes {characters}"),
-                advice: "shorten it".to_owned(),
-            });
-        }
-        let blanks = if padded { characters - count } else { 0 };
-        Ok(Some(format!("{text}{}", " ".repeat(blanks))))
-    };
-    texts.iter().map(one).collect()
 }
 
 /// The rows of a mask, counted.

@@ -11,7 +11,7 @@ mod write;
 pub(crate) use pieces::{Piece, read_pieces};
 pub(crate) use read::read;
 pub(crate) use rows::Rows;
-pub use write::{CheckpointFile, wants_v2_checkpoints, write_checkpoint, write_v2_checkpoint};
+pub use write::{CheckpointFile, hint_to_standing, wants_v2_checkpoints, write_checkpoint, write_v2_checkpoint};
 
 use crate::action::Action;
 use bytes::Bytes;
@@ -32,12 +32,9 @@ pub fn sidecars_of(object: &str, bytes: &Bytes) -> Result<Vec<ObjectName>, crate
     Ok(names)
 }
 
-/// The object of a sidecar, by its path in a checkpoint.
+/// The object of a sidecar, by its path in a checkpoint. Every sidecar stands in one folder, whether or not a writer spells out
+/// where that is.
 pub(crate) fn sidecar_name(path: &str) -> ObjectName {
-    let decoded = crate::path::identity(path);
-    if path.contains('/') {
-        ObjectName::new(decoded)
-    } else {
-        ObjectName::new(log_path(&format!("_sidecars/{decoded}")))
-    }
+    let file = path.rsplit('/').next().unwrap_or(path);
+    ObjectName::new(log_path(&format!("_sidecars/{}", crate::path::identity(file))))
 }

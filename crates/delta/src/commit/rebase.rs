@@ -21,7 +21,7 @@ pub(super) fn follow(pending: &mut Pending, landed: &Landed) -> Result<(), Delta
     core.version = landed.version();
     for action in landed.actions() {
         match action {
-            Action::Protocol(protocol) => core.protocol = Arc::new(protocol.clone()),
+            Action::Protocol(protocol) => core.set_protocol(protocol.clone())?,
             Action::Metadata(metadata) if !identity_only => core.set_metadata(metadata.clone())?,
             Action::Txn(txn) => {
                 Arc::make_mut(&mut core.txns).insert(Arc::from(txn.app_id.as_str()), txn.clone());

@@ -1,6 +1,7 @@
 //! Properties of ours that name the version of its own commit: they move on when ours does.
 
 use crate::action::{Action, Metadata};
+use crate::schema::StructType;
 use lakebed_naming::Version;
 use serde_json::Value;
 
@@ -25,9 +26,19 @@ fn move_type_changes(metadata: &mut Metadata, from: i64) {
     if !metadata.schema_string.contains(TYPE_CHANGES) {
         return;
     }
-    let Ok(mut schema) = serde_json::from_str::<Value>(&metadata.schema_string) else { return };
-    if move_within(&mut schema, from) {
-        metadata.schema_string = schema.to_string();
+    if let Ok(mut schema) = serde_json::from_str::<Value>(&metadata.schema_string) {
+        if move_within(&mut schema, from) {
+            metadata.schema_string = schema.to_string();
+        }
+    } else if let Ok(mut schema) = StructType::parse(&metadata.schema_string) {
+        // Types that nest deeper than the JSON reader goes at once.
+        let mut moved = false;
+        schema.each_metadata(&mut |known| {
+            moved |= known.get_mut(TYPE_CHANGES).is_some_and(|entries| move_entries(entries, from));
+        });
+        if moved {
+            metadata.schema_string = schema.to_json();
+        }
     }
 }
 

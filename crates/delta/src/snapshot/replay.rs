@@ -78,7 +78,7 @@ impl Replay {
         core.version = version;
         if let Some(protocol) = self.protocol {
             protocol.check_readable()?;
-            core.protocol = Arc::new(protocol);
+            core.set_protocol(protocol)?;
         }
         if let Some(metadata) = self.metadata {
             core.set_metadata(metadata)?;

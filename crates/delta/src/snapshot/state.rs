@@ -74,14 +74,24 @@ impl Core {
         if metadata.schema_string != self.metadata.schema_string {
             self.schema = Arc::new(StructType::parse(&metadata.schema_string)?);
         }
-        // Without the feature the property has no effect.
+        self.metadata_state = Arc::new(metadata_state(&metadata, Some(&self.schema)));
+        self.metadata = Arc::new(metadata);
+        self.set_mapping()
+    }
+
+    /// Takes another protocol, which may give effect to a property that stood there before.
+    pub(crate) fn set_protocol(&mut self, protocol: Protocol) -> Result<(), DeltaError> {
+        self.protocol = Arc::new(protocol);
+        self.set_mapping()
+    }
+
+    /// Without the feature the property has no effect.
+    fn set_mapping(&mut self) -> Result<(), DeltaError> {
         self.mapping = if self.protocol.supports("columnMapping") {
-            ColumnMapping::parse(metadata.configuration.get("delta.columnMapping.mode"))?
+            ColumnMapping::parse(self.metadata.configuration.get("delta.columnMapping.mode"))?
         } else {
             ColumnMapping::None
         };
-        self.metadata_state = Arc::new(metadata_state(&metadata, Some(&self.schema)));
-        self.metadata = Arc::new(metadata);
         Ok(())
     }
 

@@ -118,7 +118,7 @@ fn retention(newest: &Snapshot, scope: VacuumScope) -> Result<i64, DeltaError> {
 fn keep(needed: &mut HashSet<String>, raw: &str) {
     match DataPath::decode(raw) {
         Ok(DataPath::Relative(name)) => {
-            needed.insert(plain(&name));
+            needed.insert(name);
         }
         Ok(DataPath::Absolute(_)) | Err(_) => {
             let decoded = path::identity(raw);
@@ -129,15 +129,6 @@ fn keep(needed: &mut HashSet<String>, raw: &str) {
             }
         }
     }
-}
-
-/// A name without the parts that say nothing.
-fn plain(name: &str) -> String {
-    let says = |part: &&str| !matches!(*part, "" | ".");
-    if name.split('/').all(|part| says(&part)) {
-        return name.to_owned();
-    }
-    name.split('/').filter(says).collect::<Vec<_>>().join("/")
 }
 
 fn keep_vector(needed: &mut HashSet<String>, vector: Option<&DeletionVector>) {

@@ -1,9 +1,10 @@
 //! One version, however it is come by: from the whole log, from the version before, from any checkpoint and what follows it, with
 //! its files and without.
 
-use crate::support::{conformance, folders, is_checkpoint, load_names, names, state};
+use crate::support::{conformance, folders, is_checkpoint, load_names, names, snapshot_of, state};
 use bytes::Bytes;
 use lakebed_commit::ObjectName;
+use lakebed_delta::schema::ColumnMapping;
 use lakebed_delta::{CheckpointFile, Core, Head, Load, LoadStep, Snapshot, write_checkpoint, write_v2_checkpoint};
 use lakebed_naming::delta::commit_path;
 use lakebed_naming::{Uuid, Version};
@@ -228,4 +229,38 @@ fn every_checkpoint_and_its_tail_equal_the_whole_log_on_every_table() {
     }
     println!("{tables} tables, {ways} checkpoints, {heads} heads");
     assert!(conformance("delta").is_none() || (tables >= 300 && ways >= 600), "{tables} tables, {ways} ways");
+}
+
+/// A property stands in the metadata before the protocol has the feature that gives it effect.
+#[test]
+fn a_protocol_that_comes_later_gives_effect_to_the_metadata_before_it() {
+    let first = r#"{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}
+{"metaData":{"id":"t","format":{"provider":"parquet","options":{}},"schemaString":"{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\",\"nullable\":true,\"metadata\":{\"delta.columnMapping.id\":1,\"delta.columnMapping.physicalName\":\"p\"}}]}","partitionColumns":[],"configuration":{"delta.columnMapping.mode":"name"}}}"#;
+    let second = r#"{"protocol":{"minReaderVersion":2,"minWriterVersion":5}}"#;
+    let before = snapshot_of(&[first]);
+    assert_eq!(before.column_mapping(), ColumnMapping::None);
+    let whole = snapshot_of(&[first, second]);
+    assert_eq!(whole.column_mapping(), ColumnMapping::Name);
+    let stepped = before.advance(Version::new(1), second.as_bytes()).unwrap();
+    assert_eq!(core_text(stepped.core()), core_text(whole.core()));
+}
+
+/// All sidecars stand in one folder; writers spell that out or not.
+#[test]
+fn a_sidecar_is_found_however_its_path_is_spelled() {
+    let add = r#"{"add":{"path":"a","partitionValues":{"p":"1"},"size":1,"modificationTime":1,"dataChange":true}}"#;
+    let whole = snapshot_of(&[FIRST, add]);
+    let file = write_v2_checkpoint(&whole, 0, Uuid::from_random([7; 16])).unwrap();
+    let text = String::from_utf8(file.bytes.to_vec()).unwrap();
+    let [(sidecar, _)] = file.sidecars.as_slice() else { panic!("{} sidecars", file.sidecars.len()) };
+    let name = sidecar.as_str().rsplit('/').next().unwrap();
+    for place in
+        ["", "_delta_log/_sidecars/", "file:///somewhere/_delta_log/_sidecars/", "s3://b/t/_delta_log/_sidecars/"]
+    {
+        let spelled = text.replace(&format!("\"{name}\""), &format!("\"{place}{name}\""));
+        assert!(spelled.contains(&format!("{place}{name}")));
+        let mut objects = Objects::from([(file.name.to_string(), Bytes::from(spelled))]);
+        objects.extend(file.sidecars.iter().map(|(name, bytes)| (name.to_string(), bytes.clone())));
+        assert_eq!(state(&loaded(&objects)), state(&whole), "{place}");
+    }
 }

@@ -122,5 +122,37 @@ fn two_spellings_of_a_path_are_one_file() {
     assert_eq!(identity("a%ffb"), "a%ffb");
     let add = |path: &str| Add::new(path, 1, 1).key();
     assert_eq!(add("p=%C3%A9/x"), add("p=é/x"));
-    assert_ne!(add("dir/x"), add("./dir/x"));
+    // Spark normalises a path as a URI before it compares.
+    assert_eq!(add("dir/x"), add("./dir//x"));
+    assert_eq!(identity("file:/t/./x"), "/t/x");
+    assert_eq!(identity("s3://bucket//x"), "s3://bucket//x");
+    assert_ne!(add("dir/x"), add("dir/.x"));
+}
+
+/// A type of so many structs within each other, as JSON.
+fn deep(levels: usize, metadata: &str) -> String {
+    let mut data_type = "\"long\"".to_owned();
+    for _ in 0..levels {
+        data_type = format!(
+            r#"{{"type":"struct","fields":[{{"name":"n","type":{data_type},"nullable":true,"metadata":{{{metadata}}}}}]}}"#
+        );
+    }
+    data_type
+}
+
+/// Spark's JSON reader takes a thousand levels, of which a struct within another is three.
+#[test]
+fn types_nest_deeper_than_a_json_reader_goes_at_once() {
+    let schema = StructType::parse(&deep(100, r#""comment":"c""#)).unwrap();
+    assert_eq!(schema.all_fields().len(), 100);
+    assert_eq!(schema.primitive_types(), ["long"]);
+    assert_eq!(StructType::parse(&schema.to_json()).unwrap(), schema);
+    let error = StructType::parse(&deep(10_000, "")).unwrap_err().to_string();
+    assert!(error.contains("deeper than 128 levels"), "{error}");
+    let list = format!(
+        r#"{{"type":"struct","fields":[{{"name":"a","type":{}"long"{}}}]}}"#,
+        r#"{"type":"array","elementType":"#.repeat(120),
+        "}".repeat(120)
+    );
+    assert_eq!(StructType::parse(&list).unwrap().primitive_types(), ["long"]);
 }

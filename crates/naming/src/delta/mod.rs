@@ -35,6 +35,6 @@ pub use listing::{Checkpoint, CheckpointKind, Compacted, IncompleteCheckpoint, L
 pub use log_name::{
     LAST_CHECKPOINT, LAST_VACUUM_INFO, LOG_FOLDER, LogName, commit_file, commit_path, list_after, log_path,
 };
-pub use path::{DataPath, NULL_PARTITION, data_file, encode_path, partition_folder};
+pub use path::{DataPath, NULL_PARTITION, data_file, encode_path, partition_folder, without_idle_segments};
 pub use segment::{CommitFile, LogSegment, ReplayFile};
 pub use temporary::TemporaryName;

@@ -1,5 +1,6 @@
 //! Paths of data files, in the log and in the store.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::uuid::hex_pairs;
@@ -24,7 +25,7 @@ pub const NULL_PARTITION: &str = "__HIVE_DEFAULT_PARTITION__";
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum DataPath {
-    /// The name relative to the table's root, decoded.
+    /// The name relative to the table's root, decoded, without the empty and `.` segments that say nothing.
     Relative(String),
     /// A URI or a path from the root of the store, as it stands in the log, **not** decoded: only the opener of its scheme
     /// knows which of it is a name. Shallow clones have these.
@@ -64,8 +65,28 @@ impl DataPath {
         if decoded.split('/').any(|segment| segment == "..") {
             return Err(fault("it climbs out of its folder with '..'"));
         }
-        Ok(Self::Relative(decoded))
+        let plain = without_idle_segments(&decoded);
+        if plain.is_empty() { Err(fault("it names no file")) } else { Ok(Self::Relative(plain.into_owned())) }
     }
+}
+
+/// A path without its empty and `.` segments, as a URI is normalised: `./a//b` is `a/b`. One that starts with `/` still does.
+///
+/// ```
+/// use lakebed_naming::delta::without_idle_segments;
+///
+/// assert_eq!(without_idle_segments("./a//b/./c"), "a/b/c");
+/// assert_eq!(without_idle_segments("/a/.b/c."), "/a/.b/c.");
+/// ```
+#[must_use]
+pub fn without_idle_segments(path: &str) -> Cow<'_, str> {
+    let is_idle = |segment: &str| matches!(segment, "" | ".");
+    let (root, inside) = path.split_at(usize::from(path.starts_with('/')));
+    if !inside.split('/').any(is_idle) {
+        return Cow::Borrowed(path);
+    }
+    let says: Vec<&str> = inside.split('/').filter(|segment| !is_idle(segment)).collect();
+    Cow::Owned(format!("{root}{}", says.join("/")))
 }
 
 /// The spelling in the log of a name relative to the table's root: what a URI could misread, and everything outside ASCII,

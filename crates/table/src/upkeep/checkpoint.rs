@@ -3,11 +3,13 @@
 use crate::create::fresh_id;
 use crate::load::delta::delta_error;
 use crate::{Table, TableError};
+use bytes::Bytes;
 use lakebed_delta::{
-    CheckpointFile, Snapshot, wants_v2_checkpoints, write_checkpoint, write_checksum, write_v2_checkpoint,
+    CheckpointFile, Snapshot, hint_to_standing, wants_v2_checkpoints, write_checkpoint, write_checksum,
+    write_v2_checkpoint,
 };
 use lakebed_naming::Version;
-use lakebed_storage::Store;
+use lakebed_storage::{Create, Store};
 
 impl Table {
     /// Writes a checkpoint of the newest version that this handle knows (Delta), of the kind that the table asks for.
@@ -30,8 +32,8 @@ pub(super) async fn write(store: &dyn Store, snapshot: &Snapshot, now_ms: i64) -
     } else {
         write_checkpoint(snapshot, now_ms).map_err(wrong)?
     };
-    put(store, &file).await?;
-    store.put(file.hint_name.as_str(), file.hint).await?;
+    let hint = put(store, snapshot, &file).await?;
+    store.put(file.hint_name.as_str(), hint).await?;
     let checksum = write_checksum(snapshot).map_err(wrong)?;
     // It is never overwritten, and nobody needs it: whatever the answer is, it will do.
     let _ = store.create(checksum.name.as_str(), checksum.bytes).await;
@@ -41,14 +43,24 @@ pub(super) async fn write(store: &dyn Store, snapshot: &Snapshot, now_ms: i64) -
 /// A classic checkpoint beside one of the second version, for old readers. The hint stays.
 pub(super) async fn write_classic(store: &dyn Store, snapshot: &Snapshot, now_ms: i64) -> Result<(), TableError> {
     let file = write_checkpoint(snapshot, now_ms).map_err(|source| delta_error(store, source))?;
-    put(store, &file).await
+    put(store, snapshot, &file).await.map(drop)
 }
 
-/// What a checkpoint names goes before it. The bytes were read back before; a put is whole or not there.
-async fn put(store: &dyn Store, file: &CheckpointFile) -> Result<(), TableError> {
+/// What a checkpoint names goes before it. The bytes were read back before; a put is whole or not there. The hint to what stands
+/// then: a checkpoint of somebody else that is as good stays.
+async fn put(store: &dyn Store, snapshot: &Snapshot, file: &CheckpointFile) -> Result<Bytes, TableError> {
     for (name, bytes) in &file.sidecars {
         store.put(name.as_str(), bytes.clone()).await?;
     }
-    store.put(file.name.as_str(), file.bytes.clone()).await?;
-    Ok(())
+    let name = file.name.as_str();
+    // Where nobody can say whether it was created, the put below says it with the same bytes.
+    if matches!(store.create(name, file.bytes.clone()).await, Ok(Create::Created)) {
+        return Ok(file.hint.clone());
+    }
+    let standing = store.get(name).await?;
+    if let Some(hint) = standing.and_then(|bytes| hint_to_standing(snapshot, &file.name, &bytes)) {
+        return Ok(hint);
+    }
+    store.put(name, file.bytes.clone()).await?;
+    Ok(file.hint.clone())
 }

@@ -121,6 +121,49 @@ async fn a_failure_at_any_request_leaves_the_table_as_readable_as_before() {
     }
 }
 
+/// The log of a table of the conformance data, in memory.
+async fn copied(table: &std::path::Path) -> Arc<dyn Store> {
+    let store = place(TableFormat::Delta);
+    for entry in std::fs::read_dir(table.join("_delta_log")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = format!("_delta_log/{}", path.file_name().unwrap().to_str().unwrap());
+        store.put(&name, std::fs::read(path).unwrap().into()).await.unwrap();
+    }
+    store
+}
+
+/// Readers that listed a checkpoint go by its size, so a sound one of another client is not put over; a damaged one is.
+#[tokio::test]
+async fn a_sound_checkpoint_of_another_client_stays_and_a_damaged_one_is_replaced() {
+    let Some(tables) = crate::time_travel::conformance("delta") else { return };
+    let store = copied(&tables.join("delta-rs/simple_table_with_checkpoint")).await;
+    let name = "_delta_log/00000000000000000010.checkpoint.parquet";
+    let theirs = store.get(name).await.unwrap().unwrap();
+    let before = seen(&store, 10).await;
+    let hinted = || async {
+        let hint = store.get("_delta_log/_last_checkpoint").await.unwrap().unwrap();
+        serde_json::from_slice::<serde_json::Value>(&hint).unwrap()
+    };
+    let known = hinted().await;
+    opened(&store).await.checkpoint().await.unwrap();
+    assert_eq!(store.get(name).await.unwrap().unwrap(), theirs);
+    let hint = hinted().await;
+    assert_eq!((&hint["version"], &hint["size"]), (&known["version"], &known["size"]));
+    assert_eq!(hint["sizeInBytes"], theirs.len());
+    // Half of it, and one of another state.
+    let other =
+        std::fs::read(tables.join("delta-rs/checkpoints_vacuumed/_delta_log/00000000000000000010.checkpoint.parquet"));
+    for damaged in [theirs.slice(..theirs.len() / 2), other.unwrap().into()] {
+        let log = copied(&tables.join("delta-rs/simple_table_with_checkpoint")).await;
+        let table = opened(&log).await;
+        log.put(name, damaged.clone()).await.unwrap();
+        table.checkpoint().await.unwrap();
+        let put = log.get(name).await.unwrap().unwrap();
+        assert_ne!(put, damaged);
+        assert_eq!(seen(&log, 10).await, before);
+    }
+}
+
 /// Policy and statistics follow the properties of the version that the checkpoint is of.
 #[tokio::test]
 async fn a_table_changes_to_the_second_version_and_back() {

@@ -3,7 +3,8 @@
 use crate::support::{committed, once, opened, place, source};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, record_batch};
+use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, StructArray, record_batch};
+use arrow_schema::Field;
 use bytes::Bytes;
 use lakebed_naming::Version;
 use lakebed_naming::delta::commit_path;
@@ -67,6 +68,42 @@ async fn an_invariant_of_a_column_is_checked() {
     let (_, mut table) = table(&field("a", "long", invariant), "").await;
     committed(&table.append(source(record_batch!(("a", Int64, [1])).unwrap()), &once()).await.unwrap());
     refused(&mut table, record_batch!(("a", Int64, [10])).unwrap(), "invariant of a").await;
+}
+
+/// Rows of one column `s`, a struct of one field `x`.
+fn within(x: ArrayRef) -> RecordBatch {
+    let field = Field::new("x", x.data_type().clone(), true);
+    let s: ArrayRef = Arc::new(StructArray::from(vec![(Arc::new(field), x)]));
+    RecordBatch::try_from_iter([("s", s)]).unwrap()
+}
+
+/// A struct `s` of one field `x`.
+fn nested(kind: &str, own: &str, metadata: &str) -> String {
+    let inner = field("x", kind, own);
+    format!(r#"{{"name":"s","type":{{"type":"struct","fields":[{inner}]}},"nullable":true,"metadata":{{{metadata}}}}}"#)
+}
+
+/// Spark looks for invariants in fields of structs, too.
+#[tokio::test]
+async fn an_invariant_of_a_field_is_checked() {
+    let invariant = r#""delta.invariants":"{\"expression\":{\"expression\":\"s.x < 10\"}}""#;
+    let (_, mut table) = table(&nested("long", invariant, ""), "").await;
+    let rows = |x: i64| within(Arc::new(Int64Array::from(vec![x])));
+    committed(&table.append(source(rows(1)), &once()).await.unwrap());
+    refused(&mut table, rows(10), "invariant of x").await;
+}
+
+/// Spark states the lengths within a column's type in the metadata of the column.
+#[tokio::test]
+async fn texts_within_a_column_fit_or_are_refused() {
+    let stated = r#""__CHAR_VARCHAR_TYPE_STRING":"struct<x:char(3)>""#;
+    let (_, mut table) = table(&nested("string", "", stated), "").await;
+    let rows = |x: &str| within(Arc::new(StringArray::from(vec![x])));
+    committed(&table.append(source(rows("ab")), &once()).await.unwrap());
+    let batches = table.scan(table.snapshot(), &ScanRequest::default()).unwrap().all().await.unwrap();
+    let texts: &StringArray = batches[0].column(0).as_struct().column(0).as_string();
+    assert_eq!(texts.value(0), "ab ");
+    refused(&mut table, rows("four"), "4 characters does not fit column s.x, which takes 3").await;
 }
 
 #[tokio::test]

@@ -5,11 +5,11 @@ use lakebed_table::VersionSpec::{AtMs, UpToMs};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The tables that Spark wrote, or `None` (after saying so) where they are absent.
-fn conformance() -> Option<PathBuf> {
+/// The tables that a client wrote, or `None` (after saying so) where they are absent.
+pub(crate) fn conformance(part: &str) -> Option<PathBuf> {
     let root = std::env::var_os("LAKEBED_CONFORMANCE")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance"), PathBuf::from)
-        .join("delta-spark");
+        .join(part);
     if root.is_dir() {
         return Some(root);
     }
@@ -50,7 +50,7 @@ fn copy_of(root: &Path, table: &str, expected: &Value) -> Local {
 
 #[tokio::test]
 async fn every_time_gives_the_version_that_spark_gave() {
-    let Some(root) = conformance() else { return };
+    let Some(root) = conformance("delta-spark") else { return };
     let (mut found, mut early, mut late) = (0, 0, 0);
     let inventory = std::fs::read_to_string(root.join("INVENTORY.tsv")).unwrap();
     for name in inventory.lines().skip(1).filter_map(|line| line.split('\t').next()) {

@@ -3,7 +3,10 @@
 mod encode;
 mod parsed;
 mod scalars;
+mod standing;
 mod verify;
+
+pub use standing::hint_to_standing;
 
 use super::arrays::{self, Kind};
 use crate::action::{Action, Add, CheckpointMetadata, Remove, Sidecar, TextMap, write_action};
