@@ -3,6 +3,7 @@
 mod arrays;
 mod columns;
 mod pieces;
+mod projection;
 mod read;
 mod rows;
 mod stats_json;

@@ -1,13 +1,14 @@
 //! Reading a checkpoint's objects for a replay: files stay columns, everything else becomes an action at once.
 
 use super::columns::Group;
-use super::read::{self, Columns};
+use super::projection::Columns;
+use super::read;
 use super::rows::Rows;
 use crate::DeltaError;
 use crate::action::{
     Action, FileUse, InfoUse, LeanInfo, each_action, each_action_without_files, leading_count, other_key,
 };
-use crate::snapshot::{Entry, Facts};
+use crate::snapshot::{Entry, Facts, KeyHash};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, Int64Array, RecordBatch, StringViewArray, StructArray};
@@ -25,6 +26,8 @@ pub(crate) enum Piece {
     Info(Box<LeanInfo>),
     /// Anything else. There are few of these, and many files.
     Other(Box<Action>),
+    /// About so many files are to come.
+    Ahead(usize),
 }
 
 impl From<Action> for Piece {
@@ -69,9 +72,7 @@ pub(crate) fn read_pieces(
     }
     let read = || match files {
         FileUse::Keep => parquet_pieces(object, bytes, take),
-        FileUse::Skip => read::open(object, bytes)?.each_batch(Columns::WithoutFiles, &mut |batch| {
-            read::read_batch(object, batch, false, &mut |action| take(Piece::from(action)))
-        }),
+        FileUse::Skip => read::open(object, bytes)?.each_other(&mut |action| take(Piece::from(action))),
     };
     // As in `read`: the state that a panic leaves half filled is thrown away by every caller.
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(read::contradicting(object)))
@@ -79,35 +80,47 @@ pub(crate) fn read_pieces(
 
 fn parquet_pieces(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Piece)) -> Result<(), DeltaError> {
     let opened = read::open(object, bytes)?;
+    opened.each_other(&mut |action| take(Piece::from(action)))?;
+    take(Piece::Ahead(opened.num_rows()));
     if bytes.len() < APART_BYTES_MIN || !opened.has_stats_text() {
-        return opened.each_batch(Columns::All, &mut |batch| batch_pieces(object, batch, None, take));
+        return opened.each_batch(Columns::Files, &mut |batch| batch_pieces(object, batch, (None, &[]), take));
     }
     on_two_threads(&opened, object, take)
 }
 
-/// One thread decodes all columns but the statistics, another those, and gives away what the batches say.
+/// One thread decodes all columns but the statistics and takes the hashes of the paths while these are at hand, another decodes the
+/// statistics and gives away what the batches say.
 fn on_two_threads(opened: &read::Opened<'_>, object: &str, take: &mut dyn FnMut(Piece)) -> Result<(), DeltaError> {
     let contradicting = || read::contradicting(object);
     std::thread::scope(|scope| {
-        let (send, receive) = sync_channel::<RecordBatch>(BATCHES_AHEAD);
+        let (send, receive) = sync_channel::<(RecordBatch, Vec<Option<KeyHash>>)>(BATCHES_AHEAD);
         let decoder = scope.spawn(move || {
-            let mut send = |batch: &RecordBatch| send.send(batch.clone()).map_err(|_| contradicting());
-            let read = || opened.each_batch(Columns::WithoutStats, &mut send);
+            let mut send =
+                |batch: &RecordBatch| send.send((batch.clone(), plain_hashes(batch))).map_err(|_| contradicting());
+            let read = || opened.each_batch(Columns::FilesWithoutStats, &mut send);
             catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(contradicting()))
         });
         let mut stats = opened.batches(Columns::Stats)?;
         // A decoder that nobody listens to any more ends.
-        let taken = receive.into_iter().try_for_each(|batch| {
+        let taken = receive.into_iter().try_for_each(|(batch, hashes)| {
             let stats = stats.next().ok_or_else(contradicting)??;
             if stats.num_rows() != batch.num_rows() {
                 return Err(contradicting());
             }
-            batch_pieces(object, &batch, texts(&stats), take)
+            batch_pieces(object, &batch, (texts(&stats), &hashes), take)
         });
         let decoded = decoder.join().unwrap_or_else(|_| Err(contradicting()));
         taken.and(decoded)?;
         if stats.next().is_some() { Err(contradicting()) } else { Ok(()) }
     })
+}
+
+/// The hashes of the paths by which files are told as they stand, row by row; `None` where it takes more than that.
+fn plain_hashes(batch: &RecordBatch) -> Vec<Option<KeyHash>> {
+    let add = batch.column_by_name("add").and_then(|column| column.as_struct_opt());
+    let paths = add.and_then(|add| add.column_by_name("path")?.as_string_view_opt());
+    let Some(paths) = paths else { return Vec::new() };
+    paths.iter().map(|path| path.filter(|path| other_key(path, None).is_none()).map(KeyHash::of)).collect()
 }
 
 /// The statistics' text of a batch; `None` where it is no plain text.
@@ -119,17 +132,22 @@ fn texts(batch: &RecordBatch) -> Option<StringViewArray> {
 fn batch_pieces(
     object: &str,
     batch: &RecordBatch,
-    stats: Option<StringViewArray>,
+    (stats, hashes): (Option<StringViewArray>, &[Option<KeyHash>]),
     take: &mut dyn FnMut(Piece),
 ) -> Result<(), DeltaError> {
     let add = batch.column_by_name("add").and_then(|column| column.as_struct_opt());
     let columnar = add.and_then(|add| Some((add, Rows::new(add, stats)?)));
     read::read_batch(object, batch, columnar.is_none(), &mut |action| take(Piece::from(action)))?;
-    columnar.map_or(Ok(()), |(add, rows)| files(object, add, &Arc::new(rows), take))
+    columnar.map_or(Ok(()), |(add, rows)| files(object, add, (&Arc::new(rows), hashes), take))
 }
 
 /// The files of a batch, as rows of its columns.
-fn files(object: &str, add: &StructArray, rows: &Arc<Rows>, take: &mut dyn FnMut(Piece)) -> Result<(), DeltaError> {
+fn files(
+    object: &str,
+    add: &StructArray,
+    (rows, hashes): (&Arc<Rows>, &[Option<KeyHash>]),
+    take: &mut dyn FnMut(Piece),
+) -> Result<(), DeltaError> {
     if add.null_count() == add.len() {
         return Ok(());
     }
@@ -150,8 +168,11 @@ fn files(object: &str, add: &StructArray, rows: &Arc<Rows>, take: &mut dyn FnMut
             num_records: of.num_records(row),
             deleted_rows: vector.as_ref().map_or(0, crate::action::DeletionVector::deleted_rows),
         };
-        let key = other_key(rows.paths().value(row), vector.as_ref());
-        take(Piece::File(Entry::row(rows, at, facts, key)));
+        let hash = hashes.get(row).copied().flatten().filter(|_| vector.is_none());
+        take(Piece::File(match hash {
+            Some(hash) => Entry::hashed_row(rows, at, facts, hash),
+            None => Entry::row(rows, at, facts, other_key(rows.paths().value(row), vector.as_ref())),
+        }));
     }
     Ok(())
 }

@@ -1,17 +1,19 @@
 //! Reading a checkpoint's objects: Parquet of any layout, or JSON.
 
 use super::columns::Group;
+use super::projection::{self, Columns};
 use super::stats_json;
 use crate::DeltaError;
 use crate::action::{
     Action, Add, CheckpointMetadata, DeletionVector, DomainMetadata, Format, InfoUse, Metadata, Protocol, Remove,
     Sidecar, TextMap, Txn, each_action,
 };
-use arrow_array::{Array, RecordBatch, StructArray};
+use arrow_array::{Array, BooleanArray, RecordBatch, StructArray};
 use arrow_schema::{DataType, FieldRef, Fields, Schema};
 use bytes::Bytes;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection,
+};
 use parquet::file::metadata::ParquetMetaData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,18 +21,8 @@ use std::sync::Arc;
 /// Rows that are decoded at a time; bounds the memory beside the state itself.
 const BATCH_ROWS: usize = 8192;
 
-/// Which leaf columns are decoded.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Columns {
-    /// Everything that an action needs.
-    All,
-    /// All but the text of the statistics.
-    WithoutStats,
-    /// The text of the statistics.
-    Stats,
-    /// Everything but the files.
-    WithoutFiles,
-}
+/// No writer brings a file's name into fewer bytes than this, whatever the footer says of rows.
+const ROW_BYTES_MIN: usize = 32;
 
 /// Reads one object of a checkpoint, by its name JSON or Parquet.
 pub(crate) fn read(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Action)) -> Result<(), DeltaError> {
@@ -92,6 +84,29 @@ impl Opened<'_> {
         fields.iter().any(|field| field.name() == "stats" && *field.data_type() == DataType::Utf8View)
     }
 
+    /// How many rows its footer counts, as far as its bytes can hold them.
+    pub(super) fn num_rows(&self) -> usize {
+        let rows = usize::try_from(self.footer.metadata().file_metadata().num_rows()).unwrap_or(0);
+        rows.min(self.bytes.len() / ROW_BYTES_MIN)
+    }
+
+    /// Makes actions of everything but files.
+    ///
+    /// Such rows are few among the files', and their lists and maps take long to decode, so these are decoded where something stands.
+    pub(super) fn each_other(&self, take: &mut dyn FnMut(Action)) -> Result<(), DeltaError> {
+        let metadata = self.footer.metadata();
+        let rows = if projection::tells_others_by_flat_columns(metadata) {
+            let filled = self.batches(Columns::OthersFlat)?.map(|batch| Ok(filled_rows(&batch?)));
+            Some(RowSelection::from_filters(&filled.collect::<Result<Vec<_>, DeltaError>>()?))
+        } else {
+            None
+        };
+        if rows.as_ref().is_some_and(|rows| !rows.selects_any()) {
+            return Ok(());
+        }
+        self.selected(Columns::Others, rows)?.try_for_each(|batch| read_batch(self.object, &batch?, false, take))
+    }
+
     /// Decodes some of the columns, batch by batch.
     pub(super) fn each_batch(
         &self,
@@ -106,13 +121,30 @@ impl Opened<'_> {
         &self,
         columns: Columns,
     ) -> Result<impl Iterator<Item = Result<RecordBatch, DeltaError>>, DeltaError> {
+        self.selected(columns, None)
+    }
+
+    fn selected(
+        &self,
+        columns: Columns,
+        rows: Option<RowSelection>,
+    ) -> Result<impl Iterator<Item = Result<RecordBatch, DeltaError>>, DeltaError> {
         let damaged = |error: &dyn std::fmt::Display| DeltaError::damaged(self.object, error.to_string());
-        let mask = needed_columns(self.footer.metadata(), columns);
+        let mask = projection::of(self.footer.metadata(), columns);
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.footer.clone());
-        let reader = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
-        let reader = reader.map_err(|error| damaged(&error))?;
+        let mut builder = builder.with_projection(mask).with_batch_size(BATCH_ROWS);
+        if let Some(rows) = rows {
+            builder = builder.with_row_selection(rows);
+        }
+        let reader = builder.build().map_err(|error| damaged(&error))?;
         Ok(reader.map(move |batch| batch.map_err(|error| damaged(&error))))
     }
+}
+
+/// The rows in which any of the columns holds something.
+fn filled_rows(batch: &RecordBatch) -> BooleanArray {
+    let holds = |row: usize| batch.columns().iter().any(|column| column.is_valid(row));
+    (0..batch.num_rows()).map(|row| Some(holds(row))).collect()
 }
 
 /// Whether every column chunk lies inside the file. The reader takes that for granted.
@@ -124,48 +156,6 @@ fn has_sound_ranges(metadata: &ParquetMetaData, length: usize) -> bool {
             && column.compressed_size() >= 0
             && end.and_then(|end| usize::try_from(end).ok()).is_some_and(|end| end <= length)
     })
-}
-
-/// Everything but what is null in every row; parsed partition values where their texts do not stand beside them, and of parsed
-/// statistics only the row count where their text does.
-fn needed_columns(metadata: &ParquetMetaData, columns: Columns) -> ProjectionMask {
-    let schema = metadata.file_metadata().schema_descr();
-    let parts: Vec<Vec<&str>> =
-        schema.columns().iter().map(|leaf| leaf.path().parts().iter().map(String::as_str).collect()).collect();
-    let has_stats_text = parts.iter().any(|path| matches!(path.as_slice(), ["add", "stats"]));
-    let has_partition_texts = parts.iter().any(|path| matches!(path.as_slice(), ["add", "partitionValues", ..]));
-    let needed = |path: &[&str]| match path {
-        ["add", "partitionValues_parsed", ..] => !has_partition_texts,
-        ["remove", "partitionValues_parsed" | "stats_parsed", ..] => false,
-        ["add", "stats_parsed", rest @ ..] => !has_stats_text || matches!(rest, ["numRecords"]),
-        [
-            "add" | "remove" | "metaData" | "protocol" | "txn" | "domainMetadata" | "checkpointMetadata" | "sidecar",
-            ..,
-        ] => true,
-        _ => false,
-    };
-    let wanted = |path: &[&str]| match columns {
-        Columns::All => needed(path),
-        Columns::WithoutStats => needed(path) && !matches!(path, ["add", "stats"]),
-        Columns::Stats => matches!(path, ["add", "stats"]),
-        Columns::WithoutFiles => needed(path) && !matches!(path, ["add" | "remove", ..]),
-    };
-    let leaves = parts.iter().enumerate().filter(|(_, path)| wanted(path));
-    let leaves =
-        leaves.filter(|(leaf, path)| matches!(path[..], ["add", "path" | "stats"]) || !is_null(metadata, *leaf));
-    ProjectionMask::leaves(schema, leaves.map(|(leaf, _)| leaf).collect::<Vec<_>>())
-}
-
-/// Whether the footer says that a column is null in every row. It reads as one that is not there. (Of what stands in a map or a
-/// list, a count of nulls does not tell an empty one.)
-fn is_null(metadata: &ParquetMetaData, leaf: usize) -> bool {
-    let plain =
-        metadata.file_metadata().schema_descr().columns().get(leaf).is_some_and(|leaf| leaf.max_rep_level() == 0);
-    plain
-        && metadata.row_groups().iter().all(|group| {
-            let nulls = group.columns().get(leaf).and_then(|column| column.statistics()?.null_count_opt());
-            nulls.is_some_and(|nulls| u64::try_from(group.num_rows()).is_ok_and(|rows| rows == nulls))
-        })
 }
 
 /// Makes actions of a batch; of files that come only where `adds` says so.
@@ -188,6 +178,9 @@ pub(super) fn read_batch(
     ];
     for (name, reader) in kinds.into_iter().filter(|(name, _)| adds || *name != "add") {
         let Some(column) = batch.column_by_name(name) else { continue };
+        if column.null_count() == column.len() {
+            continue;
+        }
         for row in 0..batch.num_rows() {
             let Some(group) = Group::at(column, row) else { continue };
             // Some writers fill an absent action with nulls instead of leaving it out; it has none of its own fields.

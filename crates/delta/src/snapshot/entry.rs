@@ -102,6 +102,12 @@ impl Entry {
         Self::new(key, Word::Live(Live { facts, source, made: OnceLock::new() }))
     }
 
+    /// A file in a row of a checkpoint whose key is the row's path; `hash` is that of the path.
+    pub(crate) fn hashed_row(rows: &Arc<Rows>, row: u32, facts: Facts, hash: KeyHash) -> Self {
+        let source = Source::Row { rows: Arc::clone(rows), row };
+        Self { key: None, hash, word: Word::Live(Live { facts, source, made: OnceLock::new() }) }
+    }
+
     fn new(key: Option<Arc<str>>, word: Word) -> Self {
         let hash = KeyHash::of(key_of(key.as_deref(), &word));
         Self { key, hash, word }

@@ -301,7 +301,7 @@ impl Load {
                 Piece::Other(action) if let Action::Sidecar(Sidecar { path, .. }) = &**action => {
                     sidecars.push(checkpoint::sidecar_name(path));
                 }
-                Piece::File(_) | Piece::Info(_) | Piece::Other(_) => replay.apply(piece),
+                Piece::File(_) | Piece::Info(_) | Piece::Other(_) | Piece::Ahead(_) => replay.apply(piece),
             })?;
         }
         // A sidecar holds nothing but files.

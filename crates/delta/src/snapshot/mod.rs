@@ -10,7 +10,7 @@ mod replay;
 mod state;
 mod tail;
 
-pub(crate) use entry::{Entry, Facts};
+pub(crate) use entry::{Entry, Facts, KeyHash};
 pub use head::Head;
 pub use load::{Hint, Load, LoadHead, LoadStep};
 pub use state::{Core, Snapshot};

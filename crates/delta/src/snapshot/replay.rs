@@ -36,6 +36,7 @@ impl Replay {
                 return;
             }
             Piece::Other(action) => *action,
+            Piece::Ahead(files) => return self.layer.reserve(files),
         };
         match action {
             Action::Add(add) => self.layer.set(Entry::live(add)),

@@ -29,7 +29,7 @@ pub(crate) struct Meddled {
     /// Whether log entries cannot be read any more once somebody acted.
     blind: bool,
     acted: AtomicBool,
-    /// Objects with this in their names cannot be put.
+    /// Objects with this in their names can be neither put nor created.
     refused: Option<&'static str>,
     /// How often somebody may still pass between a request and its answer, or before it; then the store stands still.
     passes: AtomicU32,
@@ -87,7 +87,7 @@ impl Meddled {
         self.stop_at(u32::MAX);
     }
 
-    /// Objects with this in their names cannot be put.
+    /// Objects with this in their names can be neither put nor created.
     pub(crate) const fn refusing(mut self, part: &'static str) -> Self {
         self.refused = Some(part);
         self
@@ -95,6 +95,14 @@ impl Meddled {
 
     pub(crate) fn shared(self) -> Arc<dyn Store> {
         Arc::new(self)
+    }
+
+    fn refuse(&self, name: &str) -> Result<(), StoreError> {
+        if self.refused.is_some_and(|part| name.contains(part)) {
+            let (root, detail) = (self.root().to_owned(), "no space is left".to_owned());
+            return Err(StoreError::Denied { root, name: name.to_owned(), detail });
+        }
+        Ok(())
     }
 
     async fn pause(&self) {
@@ -151,14 +159,12 @@ impl Store for Meddled {
     }
 
     async fn put(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
-        if self.refused.is_some_and(|part| name.contains(part)) {
-            let (root, detail) = (self.root().to_owned(), "no space is left".to_owned());
-            return Err(StoreError::Denied { root, name: name.to_owned(), detail });
-        }
+        self.refuse(name)?;
         self.around(self.inner.put(name, bytes)).await
     }
 
     async fn create(&self, name: &str, bytes: Bytes) -> Result<Create, StoreError> {
+        self.refuse(name)?;
         let act = if is_entry(name) { self.acts.lock().unwrap().pop() } else { None };
         let Some((moment, act)) = act else {
             return self.around(self.inner.create(name, bytes)).await;
