@@ -3,13 +3,16 @@
 use super::disk::{is_temporary, stat};
 use crate::Listed;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// No real table nests this deep; a mount that loops does.
 const DEPTH_MAX: usize = 128;
+
+/// So often a folder is read again in which files came meanwhile; beyond it they come faster than it is read.
+const READS_MAX: u32 = 64;
 
 /// The files below `root/prefix` whose names (relative to `root`) sort after `after`, the first `limit` of them.
 pub(super) fn list(root: &Path, prefix: &str, after: &str, limit: usize) -> io::Result<Vec<Listed>> {
@@ -49,17 +52,20 @@ impl Walk<'_> {
         if depth > DEPTH_MAX {
             return Err(io::Error::other(format!("folders are nested more than {DEPTH_MAX} deep")));
         }
-        let entries = match fs::read_dir(&path) {
-            Ok(entries) => entries,
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(()),
-            Err(error) => return Err(error),
-        };
+        let Some(mut names) = self.names(&path, name)? else { return Ok(()) };
+        // A file that comes while a folder is read is shown or not, and one that came before it may be missing beside it. What was there
+        // when a reading ended is in the next; where that shows nothing new, nothing is missing.
+        for _ in 0..READS_MAX {
+            let Some(again) = self.names(&path, name)? else { return Ok(()) };
+            let is_whole = again.is_subset(&names);
+            names = again;
+            if is_whole {
+                break;
+            }
+        }
         // A folder sorts as its name with the `/`, and so do all names below it: one order, at every depth. The heap
         // sorts only as far as it is emptied.
-        let mut order = BinaryHeap::new();
-        for entry in entries {
-            order.extend(self.wanted(&entry?, name)?.map(Reverse));
-        }
+        let mut order: BinaryHeap<Reverse<String>> = names.into_iter().map(Reverse).collect();
         while let Some(Reverse(entry)) = order.pop() {
             if entry.ends_with('/') {
                 let below = path.join(&entry[name.len()..entry.len() - 1]);
@@ -72,6 +78,20 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What a folder holds that is wanted; `None` where there is no folder.
+    fn names(&self, path: &Path, name: &str) -> io::Result<Option<HashSet<String>>> {
+        let entries = match fs::read_dir(path) {
+            Ok(entries) => entries,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut names = HashSet::new();
+        for entry in entries {
+            names.extend(self.wanted(&entry?, name)?);
+        }
+        Ok(Some(names))
     }
 
     /// The full name of an entry that may be, or hold, something to list; folders end in `/`.

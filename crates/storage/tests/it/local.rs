@@ -147,3 +147,30 @@ fn durability_goes_by_name() {
     assert!("Full-ish".parse::<Durability>().is_err());
     assert_eq!(Durability::default(), Durability::Full);
 }
+
+/// Files that come one after the other while their folder is listed: none is shown without those that came before it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listing_shows_no_file_without_those_that_came_before_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store(folder.path(), Durability::None);
+    let writer = store.clone();
+    let writing = tokio::spawn(async move {
+        for number in 0..3_000_u64 {
+            // As Lance names versions: the newest first.
+            let name = format!("log/{:020}", u64::MAX - number);
+            assert_eq!(writer.create(&name, "x".into()).await.expect("an answer"), Create::Created);
+        }
+    });
+    while !writing.is_finished() {
+        let names = names(&store, "log").await;
+        let numbers: Vec<u64> =
+            names.iter().map(|name| u64::MAX - name["log/".len()..].parse::<u64>().expect("a number")).collect();
+        let first = numbers.len() as u64;
+        assert!(
+            numbers.iter().copied().eq((0..first).rev()),
+            "{first} are listed, the newest is {:?}",
+            numbers.first()
+        );
+    }
+    writing.await.expect("a writer");
+}
