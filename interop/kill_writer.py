@@ -5,6 +5,8 @@ believed: `told: trying N`, then `told: committed N [VERSION]` or `told: refused
 `--start`. deltalake does not say which version a commit became, so no version is printed of it.
 """
 
+import sys
+
 from common import parser, run
 
 # A store that speaks S3 takes the condition from the request; deltalake has to be told that it may rely on it.
@@ -12,7 +14,9 @@ OPTIONS = {"conditional_put": "etag"}
 
 
 def say(what, *numbers):
-    print("told:", what, *numbers, flush=True)
+    # In one piece, also where output is not buffered: a kill leaves the whole line or none of it.
+    sys.stdout.write(" ".join(map(str, ["told:", what, *numbers])) + "\n")
+    sys.stdout.flush()
 
 
 def delta(given):

@@ -1,6 +1,6 @@
 """How many commits are lost where Spark and the program write to one Delta table on a plain local folder.
 
-    spark_race.py --program PATH --jars FOLDER --work FOLDER [--sparks N] [--programs N] [--seconds S]
+    spark_race.py --program PATH --jars FOLDER --work FOLDER [--sparks N] [--programs N] [--seconds S] [--pause-ms MS]
 
 Every writer appends single rows with ids of its own, each Spark in a process of its own, and remembers what it was told had been committed. In the
 end the log is read as plain JSON: an acknowledged id that no commit adds is lost. Where Spark's renames meet creates by a link, some are:
@@ -26,6 +26,7 @@ def parsed():
     parser.add_argument("--sparks", type=int, default=1)
     parser.add_argument("--programs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=40)
+    parser.add_argument("--pause-ms", type=int, default=0, help="between two commits of the program, so that Spark gets a turn")
     parser.add_argument("--as-spark", type=int, help="be the Spark of this number: what this script starts")
     return parser.parse_args()
 
@@ -61,6 +62,7 @@ def be_program(asked, table, number, acknowledged, refused):
         command = [asked.program, "append", str(table), "-", "--durability", "none", "--json"]
         run = subprocess.run(command, input=json.dumps({"id": key}), capture_output=True, text=True, check=False)
         (acknowledged if run.returncode == 0 else refused).append(key)
+        time.sleep(asked.pause_ms / 1_000)
 
 
 def ids_in_log(table):

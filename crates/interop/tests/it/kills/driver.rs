@@ -103,8 +103,14 @@ impl Writer {
         let at_work = Arc::new(Mutex::new(false));
         let (all, mine) = (Arc::clone(&told), Arc::clone(&at_work));
         let listener = std::thread::spawn(move || {
-            for line in BufReader::new(output).lines() {
-                let line = line.unwrap();
+            let mut lines = BufReader::new(output);
+            loop {
+                let mut line = String::new();
+                lines.read_line(&mut line).unwrap();
+                // What the kill cut off was not said, as little as what it kept from being said.
+                if !line.ends_with('\n') {
+                    return;
+                }
                 all.lock().unwrap().hear(&line);
                 if line.contains("told: committed") {
                     *mine.lock().unwrap() = true;
