@@ -7,6 +7,7 @@
 //! - `python` makes the Python environment of the tests and prints its interpreter;
 //! - `interop spark` lets Spark and the program write the same Delta tables in turn and compares what they read;
 //! - `interop spark-race` lets them write to one table on a plain local folder at once, and counts what gets lost;
+//!   `interop spark-names` lets Spark's log store and a link create the same names;
 //! - `kills` kills writer processes, ours and the real clients', and audits what they left;
 //! - `packages [--no-verify]` packs every published crate and builds each from its package;
 //! - `race` lets processes race on tables of both formats at every level and checks what the level promises; `compare` plays one
@@ -36,7 +37,7 @@ use error::Error;
 use workspace::Workspace;
 
 const USAGE: &str = "usage: cargo xtask build --full | codegen [--check] | compare [OPTION…] | full CARGO-COMMAND… | install | \
-                     interop spark [--all | --only TABLE] | interop spark-race [--sparks N] [--programs N] [--seconds S] | kills [--kills N] | packages [--no-verify] | \
+                     interop spark [--all | --only TABLE] | interop spark-names [--seconds S] | interop spark-race [--sparks N] [--programs N] [--seconds S] | kills [--kills N] | packages [--no-verify] | \
                      python | race [OPTION…] | stores up|down|ceph | tidy | test";
 
 fn main() -> ExitCode {
@@ -63,6 +64,7 @@ fn run(args: &[&str]) -> Result<(), Error> {
         ["codegen", "--check"] => codegen::check(&workspace),
         ["python"] => python::environment(&workspace).map(|python| println!("{}", python.display())),
         ["interop", "spark", more @ ..] => spark::run(&workspace, spark::HISTORIES, more),
+        ["interop", "spark-names", more @ ..] => spark::run(&workspace, spark::NAMES, more),
         ["interop", "spark-race", more @ ..] => spark::run(&workspace, spark::RACE, more),
         ["kills", more @ ..] => kills::run(&workspace, more),
         ["packages", more @ ..] => packages::run(&workspace, more),

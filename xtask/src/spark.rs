@@ -19,6 +19,8 @@ const REPOSITORY: &str = "target/spark/repository";
 const WORK: &str = "target/spark/tables";
 /// Mixed histories, and what both read after each step.
 pub(crate) const HISTORIES: &str = "interop/spark_witness.py";
+/// Spark's log store and a link at one name, and which bytes stand there.
+pub(crate) const NAMES: &str = "interop/spark_names.py";
 /// Both at once on one plain folder, and what gets lost.
 pub(crate) const RACE: &str = "interop/spark_race.py";
 
