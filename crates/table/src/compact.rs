@@ -3,6 +3,7 @@
 use crate::delta_rows::bound;
 use crate::snapshot::{DeltaVersion, Snapshot};
 use crate::{CommitOptions, Report, Table, TableError};
+use lakebed_conflict::maxcompute::MAXCOMPUTE;
 use lakebed_ops::{CompactSpec, Compaction, Plan, TARGET_SIZE_BYTES, Writing, compact};
 use lakebed_transaction::{Outcome, UnitId};
 use std::collections::HashMap;
@@ -27,8 +28,8 @@ impl Table {
     /// Joins small files, drops deleted rows, or puts rows in order. No reader sees a difference, and without work nothing is
     /// committed.
     ///
-    /// A compaction that lost is committed again as it is while every file that it read still stands as it was; else it is
-    /// planned again.
+    /// A compaction that lost is committed again as it is while every file that it read still stands as it was; else, and under
+    /// `maxcompute`, by which a job that lost is lost, it is planned again.
     ///
     /// # Errors
     /// The request does not fit the table, or the store cannot be asked. Nothing was committed.
@@ -46,7 +47,7 @@ impl Table {
             plan.lost_plannings = plannings - 1;
             let mut report = self.commit_evolved(&held, None, &plan, commit).await?;
             let mut again = 0;
-            while matches!(report.outcome, Outcome::Conflict(_)) && again < commit.rebases_max {
+            while may_follow(&report) && again < commit.rebases_max {
                 again += 1;
                 self.refresh().await?;
                 let newest = self.delta_for("compact")?;
@@ -61,6 +62,11 @@ impl Table {
             }
         }
     }
+}
+
+/// Whether a compaction that lost may still be committed as it is.
+fn may_follow(report: &Report) -> bool {
+    matches!(&report.outcome, Outcome::Conflict(conflict) if conflict.policy != MAXCOMPUTE.label())
 }
 
 fn spec(request: &CompactRequest, held: &DeltaVersion) -> Result<CompactSpec, TableError> {

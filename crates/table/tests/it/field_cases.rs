@@ -1,5 +1,6 @@
 //! Cases from the field on whole tables: what went wrong elsewhere, and what is right.
 
+mod by_rows;
 mod columns;
 mod crowds;
 mod deletions;

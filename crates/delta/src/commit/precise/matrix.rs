@@ -25,14 +25,23 @@ const ROWS_MOVED: Reason = Reason {
 /// Judges ours against one landed commit.
 pub(super) fn judge(pending: &Pending, ours: &PreciseFacts, landed: &Landed, images: &PreciseFacts) -> Judgement {
     let columns = pending.core.as_ref().map(crate::Core::partition_columns).unwrap_or_default();
-    let hints = |actions: &[Action], reads_target| Hints {
-        compaction: Compaction::dropping_deleted_rows(drops_rows(actions)),
-        reads_target,
+    let compaction = |actions: &[Action], clusters: bool| {
+        // Clustering is a minor compaction, whatever becomes of deleted rows.
+        Compaction::dropping_deleted_rows(!clusters && drops_rows(actions))
     };
-    // That the rows in an overwrite's scope go is no reading of them.
-    let own = hints(&pending.transaction.actions, Some(ours.footprint.reads_rows()));
+    let transaction = &pending.transaction;
+    let own = Hints {
+        compaction: compaction(&transaction.actions, clusters(|key| transaction.parameters.get(key)?.as_str())),
+        // That the rows in an overwrite's scope go is no reading of them.
+        reads_target: Some(ours.footprint.reads_rows()),
+    };
+    let parameters = landed.info().and_then(|info| info.0.get("operationParameters"));
+    let their_own = Hints {
+        compaction: compaction(landed.actions(), clusters(|key| parameters?.get(key)?.as_str())),
+        reads_target: None,
+    };
     let mine = MaxComputeFacts::of_delta(&pending.facts, &columns, own);
-    let theirs = MaxComputeFacts::of_delta(landed.facts(), &columns, hints(landed.actions(), None));
+    let theirs = MaxComputeFacts::of_delta(landed.facts(), &columns, their_own);
     let judgement = by_matrix(&mine, &theirs);
     if !judgement.verdict.accepts() {
         return judgement;
@@ -55,6 +64,11 @@ fn lost(ours: &PreciseFacts, landed: &PreciseFacts) -> Option<UnitId> {
     let mut modified = ours.footprint.modified_units();
     ours.followed.moved_to.as_slice().iter().for_each(|unit| modified.insert(unit.clone()));
     modified.as_slice().iter().find(|unit| gone.contains(unit) && !follows(unit)).cloned()
+}
+
+/// Whether a compaction puts rows in an order, by the parameters under which clients write down which.
+fn clusters<'a>(parameter: impl Fn(&str) -> Option<&'a str>) -> bool {
+    ["zOrderBy", "clusterBy"].into_iter().filter_map(parameter).any(|columns| !matches!(columns, "" | "[]"))
 }
 
 /// Whether deleted rows of the files that a compaction takes out do not come along.
