@@ -11,6 +11,7 @@ mod differential;
 mod evolve;
 mod follows;
 mod keyed;
+mod maxcompute;
 mod odd;
 mod ours;
 #[expect(dead_code, reason = "other tests use all of it")]

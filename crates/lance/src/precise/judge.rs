@@ -2,7 +2,7 @@
 
 use super::images::{Changes, images};
 use super::look::{Look, LookAtRows, look};
-use super::moves::Moves;
+use super::moves::{CLUSTERED_BY, Moves};
 use super::ours;
 use crate::facts::facts_of;
 use crate::proto::table::DataFragment;
@@ -147,20 +147,25 @@ fn by_matrix(pending: &Pending, base: &Snapshot, landed: &Landed, theirs: &Lance
 }
 
 /// Which compaction ours is, if it is one: a major one leaves deleted rows out, and a minor one brings a deletion file for them.
+/// Clustering is a minor one, whatever becomes of deleted rows.
 fn of_ours(pending: &Pending) -> Compaction {
     let Some(Operation::Rewrite(rewrite)) = &pending.message.operation else { return Compaction::Unknown };
-    let had_deleted = rewrite.groups.iter().flat_map(|group| &group.old_fragments).any(is_worn);
-    dropping(had_deleted, rewrite.groups.iter().flat_map(|group| &group.new_fragments).any(is_worn))
+    let old = rewrite.groups.iter().flat_map(|group| &group.old_fragments);
+    dropping(old, rewrite.groups.iter().flat_map(|group| &group.new_fragments))
 }
 
 /// The same of landed, by what went and what came.
 fn of_landed(base: &Snapshot, landed: &Landed) -> Compaction {
     let changes = Changes::between(base, &landed.snapshot);
-    dropping(changes.gone.iter().copied().any(is_worn), changes.came.iter().copied().any(is_worn))
+    dropping(changes.gone.iter().copied(), changes.came.iter().copied())
 }
 
-const fn dropping(had_deleted: bool, has_deleted: bool) -> Compaction {
-    Compaction::dropping_deleted_rows(had_deleted && !has_deleted)
+fn dropping<'a>(
+    mut gone: impl Iterator<Item = &'a DataFragment>,
+    mut came: impl Iterator<Item = &'a DataFragment>,
+) -> Compaction {
+    let is_minor = came.any(|fragment| is_worn(fragment) || fragment.metadata.contains_key(CLUSTERED_BY));
+    Compaction::dropping_deleted_rows(gone.any(is_worn) && !is_minor)
 }
 
 /// Whether rows of a fragment are deleted.

@@ -79,7 +79,7 @@ fn kinds(statement: &Statement, tables: Tables) -> (DeltaKind, PreciseKind, Lanc
         Statement::Update(..) => (DeltaKind::Update, PreciseKind::Change, LanceKind::Update, M::Update),
         Statement::Merge(_) => (DeltaKind::Merge, PreciseKind::Change, LanceKind::Update, M::Update),
         Statement::Compact(layout) => {
-            let drops = *layout != Layout::Minor && tables.in_place;
+            let drops = *layout == Layout::Major && tables.in_place;
             let matrix = if drops { M::MajorCompact } else { M::MinorCompact };
             (DeltaKind::Compact, PreciseKind::Layout, LanceKind::Rewrite, matrix)
         }

@@ -278,13 +278,13 @@ enum Job {
     Outside,
 }
 
-/// What a statement is among them. A compaction that has no deleted row to drop is a minor one.
+/// What a statement is among them. A compaction that has no deleted row to drop is a minor one, and so is clustering.
 fn job(statement: &Statement, tables: Ground) -> Job {
     match statement {
         Statement::Append(_) | Statement::AppendRead(..) => Job::Insert,
         Statement::Overwrite(_) | Statement::OverwritePartition(..) => Job::Overwrite,
         Statement::Truncate(_) | Statement::Delete(_) | Statement::Update(..) | Statement::Merge(_) => Job::Update,
-        Statement::Compact(Layout::Major | Layout::Clustered) if tables.in_place => Job::Major,
+        Statement::Compact(Layout::Major) if tables.in_place => Job::Major,
         Statement::Compact(_) => Job::Minor,
         Statement::Restore(..) | Statement::Set(..) => Job::Outside,
     }
@@ -294,9 +294,6 @@ fn job(statement: &Statement, tables: Ground) -> Job {
 fn by_matrix(pair: &Pair, tables: Ground) -> Says {
     let is_delta = tables.format == TableFormat::Delta;
     let ([adds, removes, _], [added, removed, _]) = (files(&pair.ours), files(&pair.landed));
-    if is_committed_again(pair, tables) {
-        return Says::Accepted;
-    }
     let (ours, landed) = (job(&pair.ours, tables), job(&pair.landed, tables));
     let everywhere = [adds, removes, added, removed].contains(&Places::Everywhere);
     let apart = is_delta && pair.apart && !everywhere;
@@ -312,10 +309,10 @@ fn by_matrix(pair: &Pair, tables: Ground) -> Says {
     let is_lance = tables.format == TableFormat::Lance;
     match (&pair.ours, &pair.landed) {
         _ if !accepted => Says::Refused(None),
-        // What went is no file that ours could compact.
+        // What went is no file that ours could compact, and out of one that it sorted no row can be taken.
         (Statement::Compact(_), Statement::Compact(_)) if is_lance => Says::Impossible("input-gone"),
-        (Statement::Compact(Layout::Clustered), Statement::Compact(_)) => Says::Impossible("input-gone"),
-        (Statement::Compact(_), _) if !tables.in_place => Says::Impossible("input-gone"),
+        (Statement::Compact(Layout::Clustered), _) if landed == Job::Update => Says::Impossible("input-gone"),
+        (Statement::Compact(_), _) if !tables.in_place && landed != Job::Insert => Says::Impossible("input-gone"),
         // Rows that were put in another order, or that a copy leaves out, stand nowhere that is known.
         (
             Statement::Delete(_) | Statement::Truncate(_) | Statement::Update(..) | Statement::Merge(_),
