@@ -2,8 +2,8 @@
 //! stays as it was, and both go on.
 
 use crate::python::Python;
-use crate::support::{Rows, answered, committed, open, plainly, scan, theirs, with};
-use lakebed_table::{CompactRequest, Compaction, ScanRequest, Table};
+use crate::support::{Rows, Worker, answered, committed, open, plainly, scan, theirs, with};
+use lakebed_table::{CompactRequest, Compaction, ScanRequest, Table, VersionSpec};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -80,4 +80,24 @@ async fn hundreds_of_fragments_and_then_no_row() {
         let idle = table.compact(&CompactRequest::default(), &plainly()).await.unwrap();
         assert!(matches!(idle.outcome, lakebed_transaction::Outcome::Nothing { .. }));
     }
+}
+
+/// A file that either names otherwise than the other would be a branch whose files a cleanup does not spare.
+#[tokio::test(flavor = "multi_thread")]
+async fn branches_with_names_beyond_ascii_are_known_to_both() {
+    let Some(python) = Python::find() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.lance");
+    theirs(&python, "make", &path, &[]).await;
+    let mut worker = Worker::start(&python, "lance_worker.py");
+    let made = worker.ask(&json!({"do": "branch", "table": path, "name": "é/x", "version": 1})).await;
+    assert!(made["error"].is_null(), "{made}");
+    let table = open(&path).await;
+    table.create_branch("ä/ö", VersionSpec::Number(2), &plainly()).await.unwrap();
+    let names: Vec<String> = table.branches().await.unwrap().into_iter().map(|branch| branch.name).collect();
+    assert_eq!(names, ["ä/ö", "é/x"]);
+    let lines = worker.ask(&json!({"do": "lines", "table": path})).await;
+    let mut seen: Vec<&String> = lines["branches"].as_object().unwrap().keys().collect();
+    seen.sort_unstable();
+    assert_eq!(seen, ["ä/ö", "é/x"]);
 }

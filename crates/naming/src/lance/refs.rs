@@ -9,15 +9,13 @@ const BRANCHES: &str = "_refs/branches/";
 const TREE: &str = "tree/";
 const SUFFIX: &str = ".json";
 
-/// A slash of a branch name, as it stands in the name of the branch's file.
-const SLASH: &str = "%2F";
-
 /// The name of a tag, checked: alphanumerics, `.`, `-` and `_`; no dot at either end, no `..`, not ending in `.lock`.
 ///
 /// ```
 /// use lakebed_naming::lance::TagName;
 ///
 /// assert_eq!(TagName::new("v1.0").unwrap().path(), "_refs/tags/v1.0.json");
+/// assert_eq!(TagName::new("été").unwrap().path(), "_refs/tags/%C3%A9t%C3%A9.json");
 /// assert!(TagName::new(".hidden").is_err());
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -39,7 +37,7 @@ impl TagName {
     /// Reads the bare name of a file in `_refs/tags/`; `None` when it is not a tag's.
     #[must_use]
     pub fn parse(file_name: &str) -> Option<Self> {
-        Self::new(file_name.strip_suffix(SUFFIX)?).ok()
+        Self::new(&decoded(file_name.strip_suffix(SUFFIX)?)?).ok()
     }
 
     /// The tag's name.
@@ -51,7 +49,7 @@ impl TagName {
     /// The name of its file, relative to the root of the table (never of a branch).
     #[must_use]
     pub fn path(&self) -> String {
-        format!("{TAGS}{}{SUFFIX}", self.0)
+        format!("{TAGS}{}{SUFFIX}", encoded(&self.0))
     }
 }
 
@@ -70,6 +68,7 @@ impl fmt::Display for TagName {
 ///
 /// let branch = BranchName::new("team/try-1").unwrap();
 /// assert_eq!(branch.path(), "_refs/branches/team%2Ftry-1.json");
+/// assert_eq!(BranchName::new("ä/ö").unwrap().path(), "_refs/branches/%C3%A4%2F%C3%B6.json");
 /// assert_eq!(branch.tree(), "tree/team/try-1");
 /// assert!(BranchName::new("main").is_err());
 /// ```
@@ -92,11 +91,7 @@ impl BranchName {
     /// Reads the bare name of a file in `_refs/branches/`; `None` when it is not a branch's.
     #[must_use]
     pub fn parse(file_name: &str) -> Option<Self> {
-        let encoded = file_name.strip_suffix(SUFFIX)?;
-        if encoded.contains('/') {
-            return None;
-        }
-        Self::new(&encoded.replace(SLASH, "/")).ok()
+        Self::new(&decoded(file_name.strip_suffix(SUFFIX)?)?).ok()
     }
 
     /// The branch's name.
@@ -108,7 +103,7 @@ impl BranchName {
     /// The name of its file, relative to the root of the table (never of a branch).
     #[must_use]
     pub fn path(&self) -> String {
-        format!("{BRANCHES}{}{SUFFIX}", self.0.replace('/', SLASH))
+        format!("{BRANCHES}{}{SUFFIX}", encoded(&self.0))
     }
 
     /// The folder that holds the branch: a whole table of its own, relative to the root of the table.
@@ -122,6 +117,36 @@ impl fmt::Display for BranchName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// A name as it stands in the name of its file: slashes, and all that is not ASCII, are percent-encoded.
+fn encoded(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte == b'/' || !byte.is_ascii() {
+            out.push_str(&format!("%{byte:02X}"));
+        } else {
+            out.push(char::from(byte));
+        }
+    }
+    out
+}
+
+/// The name in the name of a file; `None` where no name is encoded like this.
+fn decoded(file: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(file.len());
+    let mut rest = file.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let digits = [rest.next()?, rest.next()?];
+            bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    let name = String::from_utf8(bytes).ok()?;
+    // One name has one file.
+    (encoded(&name) == file).then_some(name)
 }
 
 fn tag_fault(name: &str) -> Option<&'static str> {

@@ -122,8 +122,19 @@ fn data_files_spell_three_bytes_as_bits() {
 
 #[test]
 fn refs_obey_the_naming_rules() {
-    for name in ["v1", "release-1.0_x", "a", "ü", "2026.11"] {
-        assert_eq!(TagName::parse(&format!("{name}.json")), Some(TagName::new(name).unwrap()));
+    for (name, file) in [("v1", "v1"), ("release-1.0_x", "release-1.0_x"), ("ü", "%C3%BC"), ("2026.11", "2026.11")] {
+        let tag = TagName::new(name).unwrap();
+        assert_eq!(tag.path(), format!("_refs/tags/{file}.json"));
+        assert_eq!(TagName::parse(&format!("{file}.json")), Some(tag));
+    }
+    // Files that pylance wrote for these branches.
+    for (name, file) in [("ä/ö", "%C3%A4%2F%C3%B6"), ("é", "%C3%A9"), ("a/b/c", "a%2Fb%2Fc")] {
+        let branch = BranchName::new(name).unwrap();
+        assert_eq!(branch.path(), format!("_refs/branches/{file}.json"));
+        assert_eq!(BranchName::parse(&format!("{file}.json")), Some(branch));
+    }
+    for other in ["ü", "%c3%bc", "%C3", "%C3%", "%", "%41", "a/b", "%FF"] {
+        assert_eq!(BranchName::parse(&format!("{other}.json")), None, "{other}");
     }
     for name in ["", ".a", "a.", "a..b", "a/b", "a b", "a.lock", "a%2Fb", "a\\b"] {
         assert!(matches!(TagName::new(name), Err(NameError::Ref { kind: "tag", .. })), "{name}");

@@ -6,7 +6,7 @@ use lakebed_lance::proto::table::data_fragment::{
     CreatedAtVersionSequence as Created, LastUpdatedAtVersionSequence as Updated, RowIdSequence,
 };
 use lakebed_lance::row_ids::{RowIds, RowVersions};
-use lakebed_lance::{Snapshot as Version, index};
+use lakebed_lance::{Snapshot as Version, index, reuse};
 use lakebed_ops::lance::deleted_rows;
 use lakebed_table::{ScanRequest, Snapshot, Table};
 use serde_json::{Map, Value, json};
@@ -60,12 +60,16 @@ fn schema(version: &Version) -> Value {
     fields.map(|one| json!([one.name, one.logical_type, one.nullable, one.id, texts(&one.metadata)])).collect()
 }
 
-/// Name, id, fields and the fragments that it covers, of every index entry.
+/// Name, id, fields and the fragments that it covers, led on by the record of fragment reuse, of every index entry.
 fn indices(version: &Version) -> Value {
     let mut found: Vec<Value> = Vec::new();
     for entry in version.indices() {
         let uuid: String = entry.uuid.as_ref().unwrap().uuid.iter().map(|byte| format!("{byte:02x}")).collect();
-        let covered: Vec<u32> = index::coverage(entry).unwrap().iter().collect();
+        let mut covered: Vec<u32> = reuse::coverage(version, entry).unwrap().iter().collect();
+        if index::is_system(entry) {
+            // Of what the record covers pylance tells the fragments that are still there.
+            covered.retain(|id| version.fragment(u64::from(*id)).is_some());
+        }
         found.push(json!([entry.name, uuid, entry.fields, covered, entry.dataset_version]));
     }
     found.sort_by_key(|entry| (entry[0].to_string(), entry[1].to_string()));
