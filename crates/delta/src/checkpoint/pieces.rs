@@ -80,9 +80,9 @@ pub(crate) fn read_pieces(
 
 fn parquet_pieces(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Piece)) -> Result<(), DeltaError> {
     let opened = read::open(object, bytes)?;
-    opened.each_other(&mut |action| take(Piece::from(action)))?;
     take(Piece::Ahead(opened.num_rows()));
     if bytes.len() < APART_BYTES_MIN || !opened.has_stats_text() {
+        opened.each_other(&mut |action| take(Piece::from(action)))?;
         return opened.each_batch(Columns::Files, &mut |batch| batch_pieces(object, batch, (None, &[]), take));
     }
     on_two_threads(&opened, object, take)
@@ -97,7 +97,12 @@ fn on_two_threads(opened: &read::Opened<'_>, object: &str, take: &mut dyn FnMut(
         let decoder = scope.spawn(move || {
             let mut send =
                 |batch: &RecordBatch| send.send((batch.clone(), plain_hashes(batch))).map_err(|_| contradicting());
-            let read = || opened.each_batch(Columns::FilesWithoutStats, &mut send);
+            let mut others = Vec::new();
+            let read = || {
+                opened.each_batch(Columns::FilesWithoutStats, &mut send)?;
+                opened.each_other(&mut |action| others.push(action))?;
+                Ok(others)
+            };
             catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(contradicting()))
         });
         let mut stats = opened.batches(Columns::Stats)?;
@@ -110,7 +115,7 @@ fn on_two_threads(opened: &read::Opened<'_>, object: &str, take: &mut dyn FnMut(
             batch_pieces(object, &batch, (texts(&stats), &hashes), take)
         });
         let decoded = decoder.join().unwrap_or_else(|_| Err(contradicting()));
-        taken.and(decoded)?;
+        taken.and(decoded)?.into_iter().for_each(|action| take(Piece::from(action)));
         if stats.next().is_some() { Err(contradicting()) } else { Ok(()) }
     })
 }
