@@ -1,18 +1,18 @@
 //! MERGE by key.
 
 use crate::append::Batches;
-use crate::delete::{matching_files, none_of, split};
+use crate::delete::{Match, by_statistics, files_by_partition, none_of, split};
 use crate::statement::{Writers, Writing};
 use crate::touch::{Touched, touch};
 use crate::values::with_column;
-use crate::{OpsError, Plan, SnapshotView};
+use crate::{OpsError, Plan, SnapshotView, ViewFile};
 use arrow_array::{BooleanArray, RecordBatch, UInt64Array};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::{take, take_record_batch};
 use lakebed_data::{align, arrow_schema, filter_mask, scalar_at};
 use lakebed_storage::Store;
-use lakebed_transaction::{Column, Expr, KeyProbe, Scalar};
+use lakebed_transaction::{BinaryOp, Column, Expr, KeyProbe, Scalar};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -97,7 +97,13 @@ pub async fn merge(
     plan.taking.all_met = spec.matched != Matched::Ignore && source.is_named_by(&condition);
     plan.keys.push(source.probe(&condition));
     let mut writers = Writers::changing(store, &layout, writing)?;
-    let files = matching_files(view, &gone.cloned().map_or(condition.clone(), |gone| condition.or(gone)))?;
+    let or_gone = |found: Expr| gone.cloned().map_or(found.clone(), |gone| found.or(gone));
+    let wanted = or_gone(condition.clone().and(source.span()));
+    let may_hold = |(file, _): &(ViewFile, Match)| by_statistics(view, &wanted, file);
+    let files = files_by_partition(view, &or_gone(condition))?;
+    let (files, ruled_out): (Vec<_>, Vec<_>) = files.into_iter().partition(may_hold);
+    // The levels of Delta count a merge as a reader of them: Spark joins with every file.
+    plan.read.extend(ruled_out.into_iter().map(|(file, _)| file.id));
     let mut found = HashSet::new();
     touch(store, files, false, &mut plan, &mut writers, |batch, writers| {
         let rows = source.matches(batch)?;
@@ -206,6 +212,31 @@ impl Source {
         self.key.iter().filter_map(named).reduce(Expr::and).unwrap_or_else(Expr::always)
     }
 
+    /// What every row with one of the keys meets, however many there are: it lies between the least and the greatest of each column.
+    /// It tells files apart, and is no part of what the merge says that it read.
+    fn span(&self) -> Expr {
+        let between = |column: &Column| {
+            let array = self.rows.column_by_name(&column.name)?;
+            let mut ends: Option<(Scalar, Scalar)> = None;
+            for row in 0..self.rows.num_rows() {
+                let value = scalar_at(array, row)?;
+                if value.is_null() {
+                    continue;
+                }
+                let (least, greatest) = ends.get_or_insert_with(|| (value.clone(), value.clone()));
+                if is_less(&value, least)? {
+                    *least = value;
+                } else if is_less(greatest, &value)? {
+                    *greatest = value;
+                }
+            }
+            let (least, greatest) = ends?;
+            let bound = |op, value| Expr::column(&column.name).binary(op, Expr::Literal(value));
+            Some(bound(BinaryOp::GreaterOrEqual, least).and(bound(BinaryOp::LessOrEqual, greatest)))
+        };
+        self.key.iter().filter_map(between).reduce(Expr::and).unwrap_or_else(Expr::always)
+    }
+
     /// The look-up of its keys, which a row must meet this condition to answer.
     pub(crate) fn probe(&self, condition: &Expr) -> KeyProbe {
         let columns = self.key.iter().map(|column| Arc::from(column.name.as_str())).collect();
@@ -238,6 +269,29 @@ impl Source {
             replaced = with_column(&replaced, &column.name, values)?;
         }
         Ok(replaced)
+    }
+}
+
+/// Whether one value of a column is less than another; `None` for types whose order is not that of their values here.
+fn is_less(a: &Scalar, b: &Scalar) -> Option<bool> {
+    match (a, b) {
+        (Scalar::Int(a), Scalar::Int(b)) | (Scalar::Timestamp(a), Scalar::Timestamp(b)) => Some(a < b),
+        (Scalar::TimestampNtz(a), Scalar::TimestampNtz(b)) => Some(a < b),
+        (Scalar::Date(a), Scalar::Date(b)) => Some(a < b),
+        (Scalar::String(a), Scalar::String(b)) => Some(a < b),
+        (
+            Scalar::Null
+            | Scalar::Boolean(_)
+            | Scalar::Int(_)
+            | Scalar::Float(_)
+            | Scalar::Decimal { .. }
+            | Scalar::Date(_)
+            | Scalar::Timestamp(_)
+            | Scalar::TimestampNtz(_)
+            | Scalar::String(_)
+            | Scalar::Binary(_),
+            _,
+        ) => None,
     }
 }
 

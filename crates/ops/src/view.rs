@@ -4,9 +4,9 @@ use crate::names::file_names;
 use crate::{Layout, OpsError};
 use lakebed_data::FileNames;
 use lakebed_delta::action::{Add, DeletionVector, TextMap};
-use lakebed_delta::{Snapshot, partition};
+use lakebed_delta::{Snapshot, partition, stats};
 use lakebed_naming::delta::DataPath;
-use lakebed_transaction::{Column, ColumnType, Scalar, UnitId};
+use lakebed_transaction::{Column, ColumnBounds, ColumnType, Scalar, UnitId};
 use std::sync::Arc;
 
 /// One version of a table, as statements see it.
@@ -28,6 +28,9 @@ pub trait SnapshotView: Send + Sync {
     /// # Errors
     /// Files of this version cannot be written here.
     fn layout(&self) -> Result<Layout, OpsError>;
+
+    /// What is known of each column of a file without opening it, by column name; a column that is not named is not known.
+    fn bounds(&self, file: &ViewFile) -> Vec<(Arc<str>, ColumnBounds)>;
 
     /// The columns under which files may keep row ids and row commit versions of their rows, where the table has them.
     fn tracking_columns(&self) -> Option<TrackingColumns> {
@@ -61,6 +64,8 @@ pub struct ViewFile {
     pub partition: Vec<(Arc<str>, Scalar)>,
     /// Its size in bytes.
     pub size_bytes: u64,
+    /// Its statistics as the log has them; [`SnapshotView::bounds`] reads them.
+    pub stats: Option<Arc<str>>,
     /// What its columns are called in it; `None` where as in the table.
     pub names: Option<Arc<FileNames>>,
     /// What row tracking knows of it.
@@ -122,6 +127,11 @@ impl SnapshotView for Snapshot {
         Ok(files)
     }
 
+    fn bounds(&self, file: &ViewFile) -> Vec<(Arc<str>, ColumnBounds)> {
+        let bounds = |stats: &Arc<str>| stats::bounds(stats, self.schema(), self.column_mapping());
+        file.stats.as_ref().map(bounds).unwrap_or_default()
+    }
+
     fn tracking_columns(&self) -> Option<TrackingColumns> {
         let name = |key: &str| self.properties().get(key).map(str::to_owned);
         self.protocol().supports("rowTracking").then(|| TrackingColumns {
@@ -168,6 +178,7 @@ impl FileReader {
     pub(crate) fn live(&self, add: &Add) -> Result<ViewFile, OpsError> {
         let mut file = self.file(&add.path, &add.partition_values, add.size)?;
         file.physical_rows = add.num_records();
+        file.stats.clone_from(&add.stats);
         file.deleted = add.deletion_vector.clone().map_or(Deleted::Nothing, Deleted::Vector);
         file.tracking = RowTracking { base_row_id: add.base_row_id, commit_version: add.default_row_commit_version };
         Ok(file)
@@ -192,6 +203,7 @@ impl FileReader {
             deleted: Deleted::Nothing,
             partition,
             size_bytes: u64::try_from(size).unwrap_or_default(),
+            stats: None,
             names: self.names.clone(),
             tracking: RowTracking::default(),
         })

@@ -4,10 +4,10 @@ use crate::rng::Rng;
 use crate::setup::Setup;
 use crate::store::Store;
 use bytes::Bytes;
-use lakebed_commit::{Answer, Format, ObjectName, Request};
+use lakebed_commit::{Answer, Format, Listed, ObjectName, Request};
 use lakebed_naming::Version;
 use lakebed_transaction::TransactionId;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Objects that were read for a plan; `None` where the object is not there.
@@ -20,6 +20,107 @@ pub(crate) enum Opening<S> {
     Done(Option<S>),
     /// A request failed, or the version is not there.
     Failed(String),
+}
+
+/// An opening under way, and since when.
+///
+/// What a listing showed may be cleaned away while it is read, and its number filled by a sleeper. So whoever opens the newest version and took
+/// longer than a look at the log is trusted for lists once more, and begins anew unless all that was read stands as it was listed.
+pub(crate) struct Looking<X: Family> {
+    open: X::Open,
+    newest: bool,
+    pub(crate) asked_ms: u64,
+    trusted_ms: u64,
+    page: usize,
+    asked: Vec<Request>,
+    listed: Names,
+    read: BTreeSet<ObjectName>,
+    /// What the second look showed so far, for what was opened.
+    again: Option<(Names, X::Snap)>,
+}
+
+impl<X: Family> Looking<X> {
+    /// Begins; from a version that is held where there is one.
+    pub(crate) fn begin(
+        at: Option<Version>,
+        held: Option<X::Snap>,
+        page: usize,
+        (now_ms, setup, rng): (u64, &Setup, &mut Rng),
+    ) -> Self {
+        Self {
+            open: X::open(at, held, rng, page),
+            newest: at.is_none(),
+            asked_ms: now_ms,
+            trusted_ms: setup.fresh_ms,
+            page,
+            asked: Vec::new(),
+            listed: Names::new(),
+            read: BTreeSet::new(),
+            again: None,
+        }
+    }
+
+    /// Goes on; at first without answers.
+    pub(crate) fn go_on(&mut self, answers: Vec<Answer>, now_ms: u64, rng: &mut Rng) -> Opening<X::Snap> {
+        let step = match self.again.take() {
+            Some((names, snap)) => self.look_again(names, snap, answers, now_ms, rng),
+            None => {
+                self.note(&answers);
+                match X::opening(&mut self.open, answers) {
+                    Opening::Done(Some(snap)) if self.newest && now_ms > self.asked_ms + self.trusted_ms => {
+                        self.again = Some((Names::new(), snap));
+                        Opening::Ask(vec![Request::List { prefix: X::folder(), after: None, limit: self.page }])
+                    }
+                    step @ (Opening::Ask(_) | Opening::Done(_) | Opening::Failed(_)) => step,
+                }
+            }
+        };
+        if let Opening::Ask(requests) = &step {
+            self.asked.clone_from(requests);
+        }
+        step
+    }
+
+    /// Keeps what was listed and what was read.
+    fn note(&mut self, answers: &[Answer]) {
+        for (request, answer) in self.asked.drain(..).zip(answers) {
+            match (request, answer) {
+                (Request::List { .. }, Answer::Names(page)) => self.listed.extend(page.iter().map(named)),
+                (Request::Get(name), Answer::Bytes(_)) => {
+                    self.read.insert(name);
+                }
+                (_, _) => {}
+            }
+        }
+    }
+
+    fn look_again(
+        &mut self,
+        mut names: Names,
+        snap: X::Snap,
+        answers: Vec<Answer>,
+        now_ms: u64,
+        rng: &mut Rng,
+    ) -> Opening<X::Snap> {
+        match take_page(&mut names, answers.into_iter().next(), &X::folder(), self.page) {
+            Err(problem) => Opening::Failed(problem),
+            Ok(Some(next)) => {
+                self.again = Some((names, snap));
+                Opening::Ask(vec![next])
+            }
+            Ok(None) => {
+                let mut read = self.listed.iter().filter(|(name, _)| self.read.contains(*name));
+                if read.all(|(name, was)| names.get(name) == Some(was)) {
+                    return Opening::Done(Some(snap));
+                }
+                self.open = X::open(None, None, rng, self.page);
+                self.asked_ms = now_ms;
+                self.listed.clear();
+                self.read.clear();
+                X::opening(&mut self.open, Vec::new())
+            }
+        }
+    }
 }
 
 /// What a plan came to.
@@ -152,6 +253,10 @@ pub(crate) fn bytes_of(answer: Option<Answer>) -> Result<Option<Bytes>, String> 
 /// Names of a listing with their sizes and times.
 pub(crate) type Names = BTreeMap<ObjectName, (u64, u64)>;
 
+fn named(listed: &Listed) -> (ObjectName, (u64, u64)) {
+    (listed.name.clone(), (listed.size_bytes, u64::try_from(listed.modified_ms).unwrap_or(0)))
+}
+
 /// Takes a page of a listing: the request for the next one, or nothing where it was the last.
 pub(crate) fn take_page(
     names: &mut Names,
@@ -162,8 +267,6 @@ pub(crate) fn take_page(
     let Some(Answer::Names(page)) = answer else { return Err(format!("{answer:?}")) };
     let last = page.last().map(|listed| listed.name.clone());
     let full = page.len() >= limit;
-    for listed in page {
-        names.insert(listed.name, (listed.size_bytes, u64::try_from(listed.modified_ms).unwrap_or(0)));
-    }
+    names.extend(page.iter().map(named));
     Ok(last.filter(|_| full).map(|after| Request::List { prefix: prefix.clone(), after: Some(after), limit }))
 }

@@ -1,7 +1,7 @@
 //! Processes that look after the table, and one that only reads.
 
 use crate::actor::{Actor, Next, View};
-use crate::family::{Family, Names, Opening, take_page};
+use crate::family::{Family, Looking, Names, Opening, take_page};
 use bytes::Bytes;
 use lakebed_commit::{Answer, ObjectName, Request};
 use lakebed_naming::Version;
@@ -131,7 +131,7 @@ pub(crate) struct Checkpointer<X: Family> {
 
 enum Checkpointing<X: Family> {
     Rest,
-    Opening { open: X::Open, tip: Option<u64> },
+    Opening { looking: Looking<X>, tip: Option<u64> },
     Putting(Vec<(ObjectName, Bytes)>),
 }
 
@@ -160,13 +160,14 @@ impl<X: Family> Actor<X> for Checkpointer<X> {
         match std::mem::replace(&mut self.stage, Checkpointing::Rest) {
             Checkpointing::Rest if view.closing => Next::Over,
             Checkpointing::Rest => {
-                let open = X::open(None, self.last.clone(), view.rng, view.setup.page.max(4));
-                self.stage = Checkpointing::Opening { open, tip: view.audit.tip };
+                let page = view.setup.page.max(4);
+                let looking = Looking::begin(None, self.last.clone(), page, (view.now_ms, view.setup, &mut *view.rng));
+                self.stage = Checkpointing::Opening { looking, tip: view.audit.tip };
                 self.resume(Vec::new(), view)
             }
-            Checkpointing::Opening { mut open, tip } => match X::opening(&mut open, answers) {
+            Checkpointing::Opening { mut looking, tip } => match looking.go_on(answers, view.now_ms, view.rng) {
                 Opening::Ask(requests) => {
-                    self.stage = Checkpointing::Opening { open, tip };
+                    self.stage = Checkpointing::Opening { looking, tip };
                     Next::Ask(requests)
                 }
                 Opening::Done(Some(snap)) => {
@@ -199,7 +200,7 @@ impl<X: Family> Actor<X> for Checkpointer<X> {
 /// A reader that opens the newest version and then stays with it.
 pub(crate) struct Reader<X: Family> {
     pinned: Option<Version>,
-    stage: Option<(X::Open, Option<u64>)>,
+    stage: Option<(Looking<X>, Option<u64>)>,
     turns: u32,
 }
 
@@ -219,19 +220,20 @@ impl<X: Family> Reader<X> {
 
 impl<X: Family> Actor<X> for Reader<X> {
     fn resume(&mut self, answers: Vec<Answer>, view: &mut View<'_, X>) -> Next {
-        let Some((mut open, tip)) = self.stage.take() else {
+        let Some((mut looking, tip)) = self.stage.take() else {
             if view.closing && !view.writing {
                 return Next::Over;
             }
-            let open = X::open(self.pinned, None, view.rng, view.setup.page.max(4));
-            self.stage = Some((open, view.audit.tip));
+            let page = view.setup.page.max(4);
+            let looking = Looking::begin(self.pinned, None, page, (view.now_ms, view.setup, &mut *view.rng));
+            self.stage = Some((looking, view.audit.tip));
             return self.resume(Vec::new(), view);
         };
         let asked_all =
             answers.iter().all(|answer| matches!(answer, Answer::Bytes(_) | Answer::Absent | Answer::Names(_)));
-        match X::opening(&mut open, answers) {
+        match looking.go_on(answers, view.now_ms, view.rng) {
             Opening::Ask(requests) => {
-                self.stage = Some((open, tip));
+                self.stage = Some((looking, tip));
                 Next::Ask(requests)
             }
             Opening::Done(Some(snap)) => {

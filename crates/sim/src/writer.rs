@@ -1,7 +1,7 @@
 //! A process that opens the table, plans transactions and commits them.
 
 use crate::actor::{Actor, Next, View};
-use crate::family::{Family, Opening, Plan, Planned, Planner, Read};
+use crate::family::{Family, Looking, Opening, Plan, Planned, Planner, Read};
 use crate::mutation::{Forced, Mutation, Tweaked};
 use crate::rng::Rng;
 use bytes::Bytes;
@@ -34,8 +34,7 @@ struct Work<X: Family> {
 enum Phase<X: Family> {
     Rest,
     Opening {
-        open: X::Open,
-        asked_ms: u64,
+        looking: Looking<X>,
         tip: Option<u64>,
     },
     Planning {
@@ -91,8 +90,9 @@ impl<X: Family> Writer<X> {
             return Next::Over;
         }
         if self.held.is_none() || view.rng.chance(300) {
-            let open = X::open(None, self.last.clone(), view.rng, view.setup.page);
-            self.phase = Phase::Opening { open, asked_ms: view.now_ms, tip: view.audit.tip };
+            let looking =
+                Looking::begin(None, self.last.clone(), view.setup.page, (view.now_ms, view.setup, &mut *view.rng));
+            self.phase = Phase::Opening { looking, tip: view.audit.tip };
             return self.resume(Vec::new(), view);
         }
         let id = self.fresh_id(view);
@@ -110,14 +110,13 @@ impl<X: Family> Writer<X> {
     fn opened(
         &mut self,
         step: Opening<X::Snap>,
-        open: X::Open,
-        asked_ms: u64,
+        looking: Looking<X>,
         tip: Option<u64>,
         view: &mut View<'_, X>,
     ) -> Next {
         match step {
             Opening::Ask(requests) => {
-                self.phase = Phase::Opening { open, asked_ms, tip };
+                self.phase = Phase::Opening { looking, tip };
                 Next::Ask(requests)
             }
             Opening::Failed(problem) => {
@@ -128,7 +127,7 @@ impl<X: Family> Writer<X> {
             Opening::Done(Some(snap)) => {
                 view.audit.read(X::version(&snap), X::digest(&snap), tip);
                 self.last = Some(snap.clone());
-                self.held = Some(Held { snap, known_ms: asked_ms });
+                self.held = Some(Held { snap, known_ms: looking.asked_ms });
                 let id = self.fresh_id(view);
                 let rng = view.rng.fork();
                 self.plan(id, rng, Read::new(), view)
@@ -372,9 +371,9 @@ impl<X: Family> Actor<X> for Writer<X> {
                 Next::Over
             }
             Phase::Rest => self.begin(view),
-            Phase::Opening { mut open, asked_ms, tip } => {
-                let step = X::opening(&mut open, answers);
-                self.opened(step, open, asked_ms, tip, view)
+            Phase::Opening { mut looking, tip } => {
+                let step = looking.go_on(answers, view.now_ms, view.rng);
+                self.opened(step, looking, tip, view)
             }
             Phase::Planning { id, rng, mut read, asked } => {
                 for (name, answer) in asked.into_iter().zip(answers) {

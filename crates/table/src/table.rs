@@ -117,9 +117,11 @@ impl Table {
     }
 
     async fn newer_lance(&self, held: &LanceVersion) -> Result<Option<LanceVersion>, TableError> {
-        match load::lance::newest(&*self.place.store).await? {
+        let (store, look) = (&*self.place.store, load::Look::begin());
+        match load::lance::newest(store).await? {
             Some(found) if migrate::is_other(&found, held) => {
-                load::lance::load_found(&*self.place.store, found).await.map(Some)
+                let loaded = load::lance::load_found(store, found).await?;
+                if look.is_late() { load::lance::load(store, None).await } else { Ok(Some(loaded)) }
             }
             Some(_) => Ok(None),
             None => Err(self.vanished()),

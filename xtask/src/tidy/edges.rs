@@ -39,7 +39,7 @@ const RULES: &[Rule] = &[
     Rule { name: "lance-data", may: May::Only(&["data", "lance", "ops", "storage"]), pure: false },
     Rule {
         name: "ops",
-        may: May::Only(&["data", "transaction", "lance", "delta", "sql", "storage", "naming"]),
+        may: May::Only(&["data", "transaction", "conflict", "lance", "delta", "sql", "storage", "naming"]),
         pure: false,
     },
     Rule {

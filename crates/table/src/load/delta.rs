@@ -1,6 +1,6 @@
 //! Loading a Delta version: the hint, the listing, and each needed object once.
 
-use super::{list_all, read_all};
+use super::{Look, READINGS, list_all, overtaken, read_all, still_stand};
 use crate::TableError;
 use crate::snapshot::DeltaVersion;
 use crate::time_travel::lifted;
@@ -11,7 +11,7 @@ use lakebed_delta::{DeltaError, Head, Hint, Load, LoadHead, LoadStep, LogTail, S
 use lakebed_naming::Version;
 use lakebed_naming::delta::{LAST_CHECKPOINT, LOG_FOLDER, LogListing, LogName, commit_path, log_path};
 use lakebed_storage::{Listed, Store};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// By how much the times of two entries may fall without one of them being out of the history: clocks of a store differ.
@@ -29,8 +29,8 @@ pub(crate) async fn load(
 /// Loads the newest version without its files. `None`: there is no Delta log.
 pub(crate) async fn load_head(store: &dyn Store) -> Result<Option<Head>, TableError> {
     let head = async {
-        let Some((load, mut listed)) = begun(store, None, None).await? else { return Ok(None) };
-        Ok(Some(replay(store, load.without_files(), &mut listed).await?))
+        let found = read_through(store, None, None, Load::without_files).await?;
+        Ok(found.map(|(head, _)| head))
     };
     traced::replay("delta", head).await
 }
@@ -40,10 +40,28 @@ async fn load_at(
     at: Option<Version>,
     tail: Option<&LogTail>,
 ) -> Result<Option<DeltaVersion>, TableError> {
-    let Some((load, mut listed)) = begun(store, at, tail).await? else { return Ok(None) };
-    let snapshot = replay(store, load, &mut listed).await?;
+    let Some((snapshot, listed)) = read_through(store, at, tail, |load| load).await? else { return Ok(None) };
     let commit_modified_ms = modified_ms(&listed, snapshot.version());
     Ok(Some(DeltaVersion { snapshot: Arc::new(snapshot), commit_modified_ms, by_file_time: false }))
+}
+
+/// Loads by the hint and a listing, again where the log was cleaned meanwhile. `None`: there is no Delta log.
+async fn read_through<L: Loading>(
+    store: &dyn Store,
+    at: Option<Version>,
+    tail: Option<&LogTail>,
+    how: impl Fn(Load) -> L,
+) -> Result<Option<(L::Loaded, Vec<Listed>)>, TableError> {
+    for _ in 0..READINGS {
+        let look = Look::begin();
+        let Some((load, mut listed)) = begun(store, at, tail).await? else { return Ok(None) };
+        let mut read = HashSet::new();
+        let loaded = replay(store, how(load), &mut listed, &mut read).await?;
+        if !look.is_late() || still_stand(store, LOG_FOLDER, &listed, |name| read.contains(name)).await? {
+            return Ok(Some((loaded, listed)));
+        }
+    }
+    Err(overtaken(store))
 }
 
 /// A load by the hint and a listing. `None`: there is no Delta log.
@@ -81,7 +99,7 @@ async fn newer_than(
     held: &DeltaVersion,
     tail: Option<&LogTail>,
 ) -> Result<Option<DeltaVersion>, TableError> {
-    let base = held.snapshot.version();
+    let (base, look) = (held.snapshot.version(), Look::begin());
     let listed = list_all(store, LOG_FOLDER, Some(&commit_path(base))).await?;
     let commits = commits(&listed);
     let Some((newest, modified_ms)) = commits.last().copied() else {
@@ -111,7 +129,15 @@ async fn newer_than(
         snapshot = Arc::new(next);
     }
     debug_assert_eq!(snapshot.version(), newest, "every commit of the listing was applied");
+    if look.is_late() && !still_stand(store, LOG_FOLDER, &listed, |name| is_commit_above(name, base)).await? {
+        return load(store, None, tail).await;
+    }
     Ok(Some(DeltaVersion { snapshot, commit_modified_ms: Some(modified_ms), by_file_time: false }))
+}
+
+fn is_commit_above(name: &str, base: Version) -> bool {
+    let file = name.strip_prefix(LOG_FOLDER).and_then(|name| name.strip_prefix('/'));
+    matches!(file.map(LogName::parse), Some(LogName::Commit(version)) if version > base)
 }
 
 /// One version from some of the objects of a listing: those that `wanted` takes, by their names relative to the table's root.
@@ -203,12 +229,18 @@ impl Loading for LoadHead {
 }
 
 /// Reads what the load asks for, after a hint and a listing.
-async fn replay<L: Loading>(store: &dyn Store, mut load: L, listed: &mut Vec<Listed>) -> Result<L::Loaded, TableError> {
+async fn replay<L: Loading>(
+    store: &dyn Store,
+    mut load: L,
+    listed: &mut Vec<Listed>,
+    read: &mut HashSet<String>,
+) -> Result<L::Loaded, TableError> {
     let mut requests = 2;
     loop {
         match load.step().map_err(|source| delta_error(store, source))? {
             LoadStep::Needs(needed) => {
                 requests += needed.len();
+                read.extend(needed.iter().map(|name| name.as_str().to_owned()));
                 for (name, bytes) in read_all(store, needed).await? {
                     load.feed(name, bytes);
                 }

@@ -1,6 +1,6 @@
 //! Loading a Lance version: one listing and one manifest.
 
-use super::{PAGE, READ_AT_ONCE, list_all};
+use super::{Look, PAGE, READ_AT_ONCE, READINGS, list_all, overtaken};
 use crate::snapshot::LanceVersion;
 use crate::{TableError, traced};
 use bytes::Bytes;
@@ -28,10 +28,15 @@ pub(crate) struct Newest {
 
 /// Loads the newest version, or the one asked for. `None`: there is no Lance table.
 pub(crate) async fn load(store: &dyn Store, at: Option<Version>) -> Result<Option<LanceVersion>, TableError> {
-    let Some(newest) = newest(store).await? else {
-        return Ok(None);
-    };
-    load_found(store, Newest { version: at.unwrap_or(newest.version), ..newest }).await.map(Some)
+    for _ in 0..READINGS {
+        let look = Look::begin();
+        let Some(found) = newest(store).await? else { return Ok(None) };
+        let loaded = load_found(store, Newest { version: at.unwrap_or(found.version), ..found }).await?;
+        if at.is_some() || !look.is_late() || newest(store).await? == Some(found) {
+            return Ok(Some(loaded));
+        }
+    }
+    Err(overtaken(store))
 }
 
 /// Loads a version of a table whose names are as a look at the folder showed.

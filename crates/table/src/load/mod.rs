@@ -10,11 +10,57 @@ use lakebed_commit::ObjectName;
 use lakebed_naming::Version;
 use lakebed_naming::lance::VERSIONS_FOLDER;
 use lakebed_storage::{Listed, Store, StoreError};
+use std::collections::HashMap;
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Objects read at once.
 const READ_AT_ONCE: usize = 32;
 /// Names asked for at once; what object stores give at most.
 pub(crate) const PAGE: usize = 1_000;
+
+/// How long after a listing began what it showed stands for sure: no cleanup frees a number that was newest within this time.
+const STANDS: Duration = Duration::from_secs(60);
+/// How often a log that changes under its reader is read anew.
+const READINGS: usize = 3;
+
+/// When a look at a log began.
+///
+/// Between a listing and the reading of what it showed, a cleanup may free a number and a writer that slept may fill it again. So
+/// whoever took longer than the listing stands for has to look once more before what was read is believed.
+pub(crate) struct Look(Instant);
+
+impl Look {
+    pub(crate) fn begin() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Whether what the listing showed may be gone by now.
+    pub(crate) fn is_late(&self) -> bool {
+        self.0.elapsed() > STANDS
+    }
+}
+
+/// Whether objects that were read stand as they were listed before they were read. One listing.
+async fn still_stand(
+    store: &dyn Store,
+    folder: &str,
+    listed: &[Listed],
+    was_read: impl Fn(&str) -> bool,
+) -> Result<bool, StoreError> {
+    let now = list_all(store, folder, None).await?;
+    let now: HashMap<&str, &Listed> = now.iter().map(|entry| (entry.name.as_str(), entry)).collect();
+    let mut read = listed.iter().filter(|entry| was_read(&entry.name));
+    Ok(read.all(|entry| now.get(entry.name.as_str()).is_some_and(|now| *now == entry)))
+}
+
+fn overtaken(store: &dyn Store) -> TableError {
+    TableError::Unavailable {
+        root: store.root().to_owned(),
+        problem: "entries of the log were removed while they were read, again and again".to_owned(),
+        advice: "open the table again; a cleanup that runs all the time should keep more".to_owned(),
+    }
+}
 
 /// Reads several objects, each once, several at a time; in no order.
 pub(crate) async fn read_all(

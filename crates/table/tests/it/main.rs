@@ -31,6 +31,7 @@ mod maxcompute;
 mod memory;
 mod metrics;
 mod mortal;
+mod overtaken;
 mod own_commits;
 mod partitions;
 mod pinned;

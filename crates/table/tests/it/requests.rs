@@ -1,14 +1,15 @@
 //! Requests are the currency: what each call asks of the store, counted.
 
 use crate::support::{
-    BOTH, add, columns, committed, created, isolated, opened, place, prepared_add, set, sound, source, three_rows,
-    unique_id,
+    BOTH, add, batch, columns, committed, created, ids, isolated, opened, place, prepared_add, set, sound, source,
+    three_rows, unique_id,
 };
+use arrow_array::RecordBatch;
 use lakebed_naming::Version;
 use lakebed_storage::testing::{Counting, Operation, Request, Requests};
 use lakebed_storage::{PROBE_FOLDER, Probed, Store};
-use lakebed_table::{CommitOptions, NewTable, OpenOptions, ScanRequest, Table, TableFormat, VersionSpec};
-use std::collections::BTreeMap;
+use lakebed_table::{CommitOptions, MergeSpec, NewTable, OpenOptions, ScanRequest, Table, TableFormat, VersionSpec};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -335,4 +336,38 @@ async fn a_store_is_tried_out_before_the_first_write_only() {
             counted.reset();
         }
     }
+}
+
+/// Statements and scans open only the data files whose statistics leave room for a row that they look for.
+#[tokio::test]
+async fn statements_open_no_file_that_statistics_rule_out() {
+    let (store, _) = three_rows(TableFormat::Delta).await;
+    let (counted, store) = counting(&store);
+    let mut table = opened(&store).await;
+    for ids in [[10, 19], [20, 29], [30, 39]] {
+        assert!(committed(&add(&mut table, &ids).await) > 0);
+    }
+    let opened_files = |counted: &Counting| {
+        let requests = counted.take();
+        let reads = requests.names(Operation::Get).into_iter().chain(requests.names(Operation::GetRange));
+        reads.filter(|name| name.ends_with(".parquet")).map(str::to_owned).collect::<BTreeSet<_>>().len()
+    };
+    let options = CommitOptions::default();
+    counted.reset();
+    let request = |predicate: &str| ScanRequest { predicate: Some(predicate.to_owned()), ..ScanRequest::default() };
+    let scan = table.scan(table.snapshot(), &request("id >= 19 AND id < 30 AND p IS NULL")).unwrap();
+    assert_eq!(scan.all().await.unwrap().iter().map(RecordBatch::num_rows).sum::<usize>(), 3);
+    assert_eq!(opened_files(&counted), 2, "of a scan");
+    committed(&table.update(&["p = 'seen'".to_owned()], Some("id = 29"), &options).await.unwrap());
+    assert_eq!(opened_files(&counted), 1, "of an update");
+    committed(&table.delete("id IN (1, 2, 12)", &options).await.unwrap());
+    assert_eq!(opened_files(&counted), 2, "of a delete: 12 lies within the bounds of its file");
+    // More keys than a merge names in what it read.
+    let keys: Vec<i64> = (31..=300).collect();
+    let spec = MergeSpec { on: vec!["id".to_owned()], ..MergeSpec::default() };
+    committed(&table.merge(source(batch(&keys)), &spec, &options).await.unwrap());
+    assert_eq!(opened_files(&counted), 1, "of a merge");
+    let mut expected: Vec<i64> = vec![3, 10, 19, 20, 29, 30];
+    expected.extend(&keys);
+    assert_eq!(ids(&store).await, expected);
 }

@@ -24,6 +24,8 @@ type Act = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
 pub(crate) struct Meddled {
     inner: Arc<dyn Store>,
     acts: Mutex<Vec<(Moment, Act)>>,
+    /// Who acts before an object is read for the first time.
+    read_acts: Mutex<Option<(String, Act)>>,
     /// What is answered instead, for the creates that are meddled with.
     answer: Option<Create>,
     /// Whether log entries cannot be read any more once somebody acted.
@@ -42,6 +44,7 @@ impl Meddled {
         Self {
             inner,
             acts: Mutex::default(),
+            read_acts: Mutex::default(),
             answer: None,
             blind: false,
             acted: AtomicBool::new(false),
@@ -57,6 +60,15 @@ impl Meddled {
         F: Future<Output = ()> + Send + 'static,
     {
         self.acts.lock().unwrap().insert(0, (moment, Box::new(move || Box::pin(act()))));
+        self
+    }
+
+    /// The first read of an object meets this act before it reaches the store.
+    pub(crate) fn act_before_read<F>(self, name: String, act: impl FnOnce() -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        *self.read_acts.lock().unwrap() = Some((name, Box::new(move || Box::pin(act()))));
         self
     }
 
@@ -142,6 +154,10 @@ impl Store for Meddled {
         if self.blind && self.acted.load(Ordering::Relaxed) && is_entry(name) {
             let root = self.root().to_owned();
             return Err(StoreError::Failed { root, name: name.to_owned(), source: "connection reset".into() });
+        }
+        let act = self.read_acts.lock().unwrap().take_if(|(read, _)| read == name);
+        if let Some((_, act)) = act {
+            act().await;
         }
         self.around(self.inner.get(name)).await
     }
