@@ -123,7 +123,7 @@ fn merge(random: &mut Random) -> Statement {
     let matched = *random.one(&[Matched::Update, Matched::Update, Matched::Delete, Matched::Ignore]);
     let not_matched = *random.one(&[NotMatched::Insert, NotMatched::Insert, NotMatched::Ignore]);
     let on = on.iter().map(|name| (*name).to_owned()).collect();
-    Statement::Merge(given, MergeSpec { on, matched, not_matched })
+    Statement::Merge(given, MergeSpec { on, matched, not_matched, ..MergeSpec::default() })
 }
 
 fn overwrite(random: &mut Random, ground: Ground) -> Statement {
