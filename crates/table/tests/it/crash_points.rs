@@ -82,7 +82,7 @@ fn chosen(points: &BTreeSet<(String, usize)>) -> Vec<&(String, usize)> {
     }
     let cut = |kind: Vec<_>| {
         let last = kind.len() - 1;
-        let kept = move |at: usize| all || at % CUT == 0 || at == last;
+        let kept = move |at: usize| all || at.is_multiple_of(CUT) || at == last;
         kind.into_iter().enumerate().filter(move |(at, _)| kept(*at)).map(|(_, point)| point)
     };
     kinds.into_values().flat_map(cut).collect()

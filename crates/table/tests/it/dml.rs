@@ -176,49 +176,8 @@ fn p_of(id: i64) -> Option<String> {
     ["a", "b c"].get(usize::try_from(id % 3).unwrap()).map(|text| (*text).to_owned())
 }
 
-async fn history(mut w: World) {
-    let first: Model = (0..12).map(|id| (id, (p_of(id), Some(id * 10)))).collect();
-    let before = std::mem::replace(&mut w.model, first.clone());
-    let version = committed(&w.table.append(source(rows(&first)), &once()).await.unwrap());
-    w.check("append", &before, version).await;
-    let ids = if w.tracks { tracked(&w.table).await } else { BTreeMap::new() };
-
-    // An update of some rows.
-    let (before, files) = (w.model.clone(), w.files());
-    let set = ["v = v + 1".to_owned()];
-    let report = w.table.update(&set, Some("id % 4 = 0"), &once()).await.unwrap();
-    assert_eq!(report.metrics["rows_updated"], 3, "{}", w.name);
-    w.model.iter_mut().filter(|(id, _)| *id % 4 == 0).for_each(|(_, row)| row.1 = row.1.map(|v| v + 1));
-    w.check("update", &before, committed(&report)).await;
-    assert_eq!(files.is_subset(&w.files()), w.vectors, "{}: vectors keep the files", w.name);
-    if w.tracks {
-        let now = tracked(&w.table).await;
-        for (id, (row, at)) in &ids {
-            let expected = if id % 4 == 0 { (*row, w.table.version().get() as i64) } else { (*row, *at) };
-            assert_eq!(now[id], expected, "{}: row {id} after an update", w.name);
-        }
-    }
-
-    // Rows move to another partition; one loses its value.
-    let before = w.model.clone();
-    let set = ["p = 'z'".to_owned(), "v = NULL".to_owned()];
-    let report = w.table.update(&set, Some("id IN (1, 2)"), &once()).await.unwrap();
-    for id in [1, 2] {
-        w.model.insert(id, (Some("z".to_owned()), None));
-    }
-    w.check("move", &before, committed(&report)).await;
-
-    // Deletes: some rows, then more of the same files.
-    for (predicate, ids) in [("id = 5 OR v = 30", vec![5, 3]), ("id >= 10", vec![10, 11])] {
-        let (before, files) = (w.model.clone(), w.files());
-        let report = w.table.delete(predicate, &once()).await.unwrap();
-        ids.iter().for_each(|id| drop(w.model.remove(id)));
-        w.check("delete", &before, committed(&report)).await;
-        if w.vectors && report.metrics["files_removed"] == 0 {
-            assert_eq!(w.files(), files, "{}: vectors keep the files", w.name);
-        }
-    }
-
+/// Merges of every kind; `ids` has row ids and row commit versions of before.
+async fn merges(w: &mut World, ids: &BTreeMap<i64, (i64, i64)>) {
     // A merge that updates, inserts and leaves the rest alone.
     let before = w.model.clone();
     let given: Model =
@@ -263,6 +222,52 @@ async fn history(mut w: World) {
     w.model.retain(|id, row| !goes(id, row));
     w.model.extend(given);
     w.check("merge without what the source lacks", &before, committed(&report)).await;
+}
+
+async fn history(mut w: World) {
+    let first: Model = (0..12).map(|id| (id, (p_of(id), Some(id * 10)))).collect();
+    let before = std::mem::replace(&mut w.model, first.clone());
+    let version = committed(&w.table.append(source(rows(&first)), &once()).await.unwrap());
+    w.check("append", &before, version).await;
+    let ids = if w.tracks { tracked(&w.table).await } else { BTreeMap::new() };
+
+    // An update of some rows.
+    let (before, files) = (w.model.clone(), w.files());
+    let set = ["v = v + 1".to_owned()];
+    let report = w.table.update(&set, Some("id % 4 = 0"), &once()).await.unwrap();
+    assert_eq!(report.metrics["rows_updated"], 3, "{}", w.name);
+    w.model.iter_mut().filter(|(id, _)| *id % 4 == 0).for_each(|(_, row)| row.1 = row.1.map(|v| v + 1));
+    w.check("update", &before, committed(&report)).await;
+    assert_eq!(files.is_subset(&w.files()), w.vectors, "{}: vectors keep the files", w.name);
+    if w.tracks {
+        let now = tracked(&w.table).await;
+        for (id, (row, at)) in &ids {
+            let expected = if id % 4 == 0 { (*row, w.table.version().get() as i64) } else { (*row, *at) };
+            assert_eq!(now[id], expected, "{}: row {id} after an update", w.name);
+        }
+    }
+
+    // Rows move to another partition; one loses its value.
+    let before = w.model.clone();
+    let set = ["p = 'z'".to_owned(), "v = NULL".to_owned()];
+    let report = w.table.update(&set, Some("id IN (1, 2)"), &once()).await.unwrap();
+    for id in [1, 2] {
+        w.model.insert(id, (Some("z".to_owned()), None));
+    }
+    w.check("move", &before, committed(&report)).await;
+
+    // Deletes: some rows, then more of the same files.
+    for (predicate, ids) in [("id = 5 OR v = 30", vec![5, 3]), ("id >= 10", vec![10, 11])] {
+        let (before, files) = (w.model.clone(), w.files());
+        let report = w.table.delete(predicate, &once()).await.unwrap();
+        ids.iter().for_each(|id| drop(w.model.remove(id)));
+        w.check("delete", &before, committed(&report)).await;
+        if w.vectors && report.metrics["files_removed"] == 0 {
+            assert_eq!(w.files(), files, "{}: vectors keep the files", w.name);
+        }
+    }
+
+    merges(&mut w, &ids).await;
 
     // A range is replaced, then everything.
     let before = w.model.clone();

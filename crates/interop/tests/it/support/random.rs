@@ -25,7 +25,7 @@ impl Random {
     /// One of the list.
     pub(crate) fn one<'a, T>(&mut self, list: &'a [T]) -> &'a T {
         let at = self.below(list.len() as u64);
-        list.get(usize::try_from(at).unwrap()).expect("the list is not empty")
+        list.get(usize::try_from(at).unwrap()).unwrap()
     }
 
     /// Up to so many of the list, without repetition.

@@ -104,7 +104,7 @@ fn rows(random: &mut Random, most: u64) -> Vec<Row> {
 
 fn merge(random: &mut Random) -> Statement {
     let on: &[&str] =
-        *random.one::<&[&str]>(&[&["id"], &["id"], &["id"], &["id", "p"], &["s"], &["x"], &["t"], &["n", "d"]]);
+        random.one::<&[&str]>(&[&["id"], &["id"], &["id"], &["id", "p"], &["s"], &["x"], &["t"], &["n", "d"]]);
     let mut given = rows(random, 3);
     let key = |row: &Row| -> String {
         let value = |name: &&str| match *name {
@@ -147,7 +147,7 @@ fn overwrite(random: &mut Random, ground: Ground) -> Statement {
 }
 
 fn compaction(random: &mut Random, ground: Ground) -> CompactRequest {
-    let cluster_by: &[&str] = *random.one::<&[&str]>(&[&[], &[], &[], &["id"], &["s"], &["id", "d"]]);
+    let cluster_by: &[&str] = random.one::<&[&str]>(&[&[], &[], &[], &["id"], &["s"], &["id", "d"]]);
     let partition = ground.partitioned && random.below(3) == 0;
     CompactRequest {
         compaction: if cluster_by.is_empty() && random.below(2) == 0 { Compaction::Minor } else { Compaction::Major },
