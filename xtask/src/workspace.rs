@@ -42,8 +42,17 @@ impl Workspace {
     }
 
     /// Cargo, the one that runs us where there is one.
+    ///
+    /// What cargo told us of our own package is kept from it: build scripts look at some of that, and whatever one of them made would be made
+    /// again whenever xtask and a shell take turns.
     pub(crate) fn cargo(&self) -> Command {
-        self.command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        let mut cargo = self.command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
+                cargo.env_remove(name);
+            }
+        }
+        cargo
     }
 }
 
