@@ -2,13 +2,14 @@
 
 use crate::args_columns::ColumnsArgs;
 use crate::args_health::{CompletionsArgs, DiffArgs, ManArgs, StatsArgs, VerifyArgs};
+use crate::args_merge::MergeArgs;
 use crate::args_refs::{BranchArgs, MigrateNamingArgs, TagArgs};
 use crate::args_upkeep::{CheckpointArgs, CleanLogArgs, CompactArgs, CompactLogArgs, RestoreArgs, VacuumArgs};
 use crate::error::CliError;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use lakebed_conflict::maxcompute::Compaction;
 use lakebed_storage::{Durability, StoreOptions};
-use lakebed_table::{CommitOptions, LanceFiles, Matched, NotMatched, OpenOptions, TableFormat};
+use lakebed_table::{CommitOptions, LanceFiles, OpenOptions, TableFormat};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -349,68 +350,6 @@ pub(crate) struct UpdateArgs {
     pub(crate) predicate: Option<String>,
     #[command(flatten)]
     pub(crate) committing: Committing,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct MergeArgs {
-    pub(crate) table: String,
-    /// .parquet, .csv (with a header), .jsonl, or - for JSON lines on standard input.
-    pub(crate) file: String,
-    /// A column of the key; may be given several times, or several separated by commas.
-    #[arg(long, value_name = "COLUMN", required = true, value_delimiter = ',')]
-    pub(crate) on: Vec<String>,
-    /// What becomes of rows whose key the file has.
-    #[arg(long, value_enum, default_value_t = MatchedArg::Update)]
-    pub(crate) matched: MatchedArg,
-    /// What becomes of rows of the file whose key the table does not have.
-    #[arg(long, value_enum, default_value_t = NotMatchedArg::Insert)]
-    pub(crate) not_matched: NotMatchedArg,
-    /// What becomes of rows of the table whose key the file does not have.
-    #[arg(long, value_enum, default_value_t = NotMatchedBySourceArg::Ignore)]
-    pub(crate) not_matched_by_source: NotMatchedBySourceArg,
-    /// Of those, only the rows that this selects.
-    #[arg(long, value_name = "PREDICATE", allow_hyphen_values = true)]
-    pub(crate) by_source_where: Option<String>,
-    #[command(flatten)]
-    pub(crate) committing: Committing,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum MatchedArg {
-    Update,
-    Delete,
-    Ignore,
-}
-
-impl From<MatchedArg> for Matched {
-    fn from(arg: MatchedArg) -> Self {
-        match arg {
-            MatchedArg::Update => Self::Update,
-            MatchedArg::Delete => Self::Delete,
-            MatchedArg::Ignore => Self::Ignore,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum NotMatchedArg {
-    Insert,
-    Ignore,
-}
-
-impl From<NotMatchedArg> for NotMatched {
-    fn from(arg: NotMatchedArg) -> Self {
-        match arg {
-            NotMatchedArg::Insert => Self::Insert,
-            NotMatchedArg::Ignore => Self::Ignore,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum NotMatchedBySourceArg {
-    Delete,
-    Ignore,
 }
 
 #[derive(Debug, Args)]

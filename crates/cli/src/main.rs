@@ -3,6 +3,7 @@
 mod args;
 mod args_columns;
 mod args_health;
+mod args_merge;
 mod args_refs;
 mod args_upkeep;
 mod audit;

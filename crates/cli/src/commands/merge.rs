@@ -1,6 +1,7 @@
 //! `lakebed merge`.
 
-use crate::args::{Global, MergeArgs, NotMatchedBySourceArg};
+use crate::args::Global;
+use crate::args_merge::{MergeArgs, NotMatchedBySourceArg};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::input::Input;
