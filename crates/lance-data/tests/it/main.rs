@@ -1,5 +1,5 @@
 //! Rows of Lance tables: pylance and lakebed on the same tables, and files that are damaged.
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod batches;
 mod changes;
