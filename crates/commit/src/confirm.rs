@@ -46,12 +46,16 @@ impl<F: Format> Commit<F> {
                 self.unknown(attempt.at, said.to_owned())
             }
             Ok(Parsed::Done(landed)) => {
-                // Somebody else's entry stands there for good, so ours never can.
-                self.doubt = None;
                 self.progressed();
                 self.note_id(&landed);
                 self.known.insert(attempt.at, landed);
                 self.known_bytes.insert(attempt.at, bytes);
+                if now_ms > self.freshness.until_ms {
+                    // By now the number may have been freed, and what exists at the create may have been ours.
+                    return self.list(Purpose::Rival(attempt), now_ms);
+                }
+                // Somebody else's entry stands there for good, so ours never can.
+                self.doubt = None;
                 self.list(Purpose::Window, now_ms)
             }
             Ok(Parsed::Needs(needs)) => {
@@ -59,8 +63,10 @@ impl<F: Format> Commit<F> {
                 self.ask(State::Identifying { attempt, bytes, needs }, requests)
             }
             Err(error @ (FormatError::Unsupported { .. } | FormatError::Invalid { .. })) => {
-                // We never write what we cannot read, so this entry is somebody else's.
-                self.doubt = None;
+                // We never write what we cannot read, so this entry is somebody else's. Late, its number may have been freed before.
+                if now_ms <= self.freshness.until_ms {
+                    self.doubt = None;
+                }
                 self.fail(error)
             }
             Err(error @ FormatError::Damaged { .. }) => self.fail(error),

@@ -49,6 +49,21 @@ impl<F: Format> Commit<F> {
         self.offer_again(attempt, now_ms)
     }
 
+    /// The log was listed after somebody else's entry was read late where ours was tried. In the history it stands for good, so that
+    /// ours never can. Elsewhere the number was used and freed, and ours may have been what stood there before.
+    pub(crate) fn rival_listed(&mut self, attempt: &Attempt, entries: &[EntryRef], asked_ms: u64, now_ms: u64) -> Step {
+        match standing(attempt.at, entries, self.freshness.for_ms) {
+            Standing::Within => {
+                self.doubt = None;
+                self.window_listed(entries, asked_ms, now_ms)
+            }
+            Standing::Stray | Standing::Untold => {
+                let said = "the entry was there already and was read late, and a cleanup has passed over its number";
+                self.unknown(attempt.at, said.to_owned())
+            }
+        }
+    }
+
     /// Only what is byte for byte ours is taken out. Where another sleeper's entry fills the number, ours may have stood there
     /// before a cleanup freed it, as part of the history.
     pub(crate) fn checked(&mut self, attempt: Attempt, answers: Vec<Answer>) -> Step {

@@ -135,6 +135,8 @@ pub(crate) enum Purpose {
     Late(Attempt),
     /// To see whether the number of an entry that is not there was ever used.
     Absent(Attempt),
+    /// To see whether somebody else's entry that was read late stands in the history.
+    Rival(Attempt),
 }
 
 impl<F: Format> Commit<F> {

@@ -75,11 +75,12 @@ impl<F: Format> Commit<F> {
             Purpose::Window => self.window_listed(&entries, asked_ms, now_ms),
             Purpose::Late(attempt) => self.late_listed(attempt, &entries),
             Purpose::Absent(attempt) => self.absent_listed(attempt, &entries, asked_ms, now_ms),
+            Purpose::Rival(attempt) => self.rival_listed(&attempt, &entries, asked_ms, now_ms),
         }
     }
 
     /// Decides which entries stand between ours and the newest; each of them will be judged.
-    fn window_listed(&mut self, entries: &[EntryRef], asked_ms: u64, now_ms: u64) -> Step {
+    pub(crate) fn window_listed(&mut self, entries: &[EntryRef], asked_ms: u64, now_ms: u64) -> Step {
         let mut versions: Vec<_> =
             entries.iter().map(|entry| entry.version).chain(self.known.keys().copied()).collect();
         versions.retain(|version| self.base.is_none_or(|base| *version > base));
@@ -94,7 +95,17 @@ impl<F: Format> Commit<F> {
             None => versions = vec![newest],
             Some(base) => {
                 let refilled = refilled(entries, self.freshness.for_ms);
-                if let Some(missing) = first_gap(base, &versions).or(refilled) {
+                // What was read before the listing and is not in it was cleaned away, or was never part of the history: an entry that
+                // filled a freed number and was withdrawn.
+                let is_listed = |version: &Version| entries.iter().any(|entry| entry.version == *version);
+                let gone = self.known.keys().copied().find(|version| *version > base && !is_listed(version));
+                let own = gone.filter(|gone| {
+                    self.known.get(gone).is_some_and(|landed| self.format.is_ours(&self.pending, landed))
+                });
+                if let Some(version) = own {
+                    return self.unknown(version, "ours was there, and went before it was listed".to_owned());
+                }
+                if let Some(missing) = first_gap(base, &versions).or(refilled).or(gone) {
                     return self.fail(CommitError::Gap { missing, newest });
                 }
             }

@@ -206,3 +206,49 @@ fn ours_below_an_older_version_is_not_believed() {
         assert_eq!((is_committed, is_unknown), (believed, !believed), "{outcome:?}");
     }
 }
+
+#[test]
+fn a_rival_that_is_read_late_proves_nothing_where_its_number_was_freed() {
+    // The store may have answered *exists* because ours was delivered twice, and a cleanup may have passed since.
+    let gone = [&[(8, 90_000), (12, 5_000)][..], &[(12, 5_000)][..], &[(8, 90_000), (9, 89_990)][..]];
+    for (log, certain) in gone.into_iter().map(|log| (log, false)).chain([(&[(8, 10)][..], true)]) {
+        let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
+        let _ = machine.start(0);
+        assert_eq!(asked(machine.answer(vec![Answer::Exists], 10)), vec![Request::Get(name(8))]);
+        let theirs = entry("them", &["b".into()], &[]);
+        let list = asked(machine.answer(vec![Answer::Bytes(theirs)], 90_000));
+        assert!(matches!(list.as_slice(), [Request::List { .. }]), "{list:?}");
+        let step = machine.answer(vec![names(log)], 90_001);
+        if certain {
+            let create = asked(step);
+            assert!(matches!(create.as_slice(), [Request::Wait { .. } | Request::Create(..)]), "{create:?}");
+        } else {
+            let outcome = ended(step);
+            assert!(matches!(outcome, Ok(Outcome::Unknown { tried, .. }) if tried == Version::new(8)), "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn an_entry_that_cannot_be_read_leaves_ours_in_doubt_once_it_is_late() {
+    for (now_ms, certain) in [(20, true), (90_000, false)] {
+        let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
+        let _ = machine.start(0);
+        let _ = asked(machine.answer(vec![Answer::Exists], 10));
+        let newer = Answer::Bytes(bytes::Bytes::from_static(b"unsupported"));
+        let outcome = ended(machine.answer(vec![newer], now_ms));
+        assert_eq!(matches!(outcome, Err(CommitError::Format(_))), certain, "{outcome:?}");
+        assert_eq!(matches!(outcome, Ok(Outcome::Unknown { .. })), !certain, "{outcome:?}");
+    }
+}
+
+#[test]
+fn what_was_read_and_is_not_listed_any_more_is_a_gap() {
+    // 8 was freed, another sleeper filled it, it was read in time of our own create, and then it was withdrawn.
+    let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
+    let _ = machine.start(0);
+    let _ = asked(machine.answer(vec![Answer::Exists], 10));
+    let _ = asked(machine.answer(vec![Answer::Bytes(entry("them", &["b".into()], &[]))], 20));
+    let error = ended(machine.answer(vec![names(&[(9, 5)])], 30)).unwrap_err();
+    assert!(matches!(error, CommitError::Gap { missing, .. } if missing == Version::new(8)), "{error}");
+}

@@ -115,6 +115,10 @@ impl Format for Toy {
 
     fn parse(&self, at: Version, bytes: &Bytes, _: &Fetched) -> Result<Parsed<Landed>, FormatError> {
         let text = std::str::from_utf8(bytes).map_err(|_| damaged(at))?;
+        if text == "unsupported" {
+            let (feature, advice) = ("rhyme".to_owned(), "use another program".to_owned());
+            return Err(FormatError::Unsupported { object: self.entry_name(at).to_string(), feature, advice });
+        }
         let mut parts = text.split(';').map(|part| part.split_once('=').map(|(_, value)| value));
         let mut part = || parts.next().flatten().ok_or_else(|| damaged(at));
         let (id, items, state) = (part()?, part()?, part()?);

@@ -136,6 +136,8 @@ pub struct ParquetRows {
     options: ReadOptions,
     in_file: Vec<Column>,
     positions: Positions,
+    /// How many physical rows were decoded, where the rows to leave out are decoded too and left out afterwards.
+    sifted: Option<u64>,
     num_rows: u64,
 }
 
@@ -189,14 +191,20 @@ pub async fn read_parquet(store: &Arc<dyn Store>, path: &str, options: ReadOptio
         None => Positions::new(num_rows, options.deleted.as_ref()),
         Some(only) => Positions::only(num_rows, only, options.deleted.as_ref()),
     };
+    // The decoder skips the rows of a list by its levels, and never ends where damage took some of them; reading them it says so.
+    let leaves = metadata.parquet_schema().columns().iter().enumerate();
+    let has_lists = leaves.into_iter().any(|(at, leaf)| leaf.max_rep_level() > 0 && mask.leaf_included(at));
     let mut builder = ParquetPushDecoderBuilder::new_with_metadata(metadata)
         .with_projection(mask)
         .with_batch_size(options.batch_rows.max(1));
-    if let Some(selection) = positions.selection() {
-        builder = builder.with_row_selection(selection);
+    let mut sifted = None;
+    match positions.selection() {
+        Some(_) if has_lists => sifted = Some(0),
+        Some(selection) => builder = builder.with_row_selection(selection),
+        None => {}
     }
     let decoder = Some(guarded(path, || builder.build())?);
-    Ok(ParquetRows { object, decoder, options, in_file, positions, num_rows })
+    Ok(ParquetRows { object, decoder, options, in_file, positions, sifted, num_rows })
 }
 
 impl ParquetRows {
@@ -227,7 +235,7 @@ impl ParquetRows {
                 }
                 DecodeResult::Finished => return Ok(None),
                 DecodeResult::Data(batch) => {
-                    let positions = self.positions.take(batch.num_rows());
+                    let (batch, positions) = self.placed(batch)?;
                     let rows = self.finish(&batch, positions).map_err(|e| e.in_file(self.object.path()))?;
                     if rows.batch.num_rows() > 0 {
                         return Ok(Some(rows));
@@ -235,6 +243,21 @@ impl ParquetRows {
                 }
             }
         }
+    }
+
+    /// The rows of a decoded batch that count, with their positions.
+    fn placed(&mut self, batch: RecordBatch) -> Result<(RecordBatch, Vec<u64>), DataError> {
+        let Some(from) = &mut self.sifted else {
+            let positions = self.positions.take(batch.num_rows());
+            return Ok((batch, positions));
+        };
+        let start = *from;
+        *from += batch.num_rows() as u64;
+        let positions = self.positions.take_below(*from);
+        let mut kept = positions.iter().map(|at| at - start).peekable();
+        let mask = (0..batch.num_rows() as u64).map(|row| Some(kept.next_if_eq(&row).is_some())).collect();
+        let batch = filter_record_batch(&batch, &mask).map_err(DataError::arrow("deleted rows"))?;
+        Ok((batch, positions))
     }
 
     /// All rows that are left.

@@ -63,6 +63,21 @@ impl Positions {
         out
     }
 
+    /// The next positions that lie below `end`.
+    pub(super) fn take_below(&mut self, end: u64) -> Vec<u64> {
+        let mut out = Vec::new();
+        while let Some(range) = self.live.get_mut(self.at) {
+            let upto = range.end.min(end);
+            out.extend(range.start..upto);
+            range.start = range.start.max(upto);
+            if !range.is_empty() {
+                break;
+            }
+            self.at += 1;
+        }
+        out
+    }
+
     /// What the decoder is to read; `None` for everything.
     pub(super) fn selection(&self) -> Option<RowSelection> {
         if self.all_live {

@@ -1,9 +1,11 @@
 //! Parquet files out and in.
 
 use crate::conformance::{adds, set};
+use arrow_array::builder::{Int64Builder, ListBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, record_batch};
+use arrow_schema::{DataType, Field};
 use lakebed_data::{
     DataError, ParquetSink, ReadOptions, WriteOptions, arrow_schema, json_row, read_parquet, write_parquet,
 };
@@ -172,6 +174,46 @@ async fn files_that_are_gone_or_damaged_are_named() {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x55;
         let _ = read(bytes).await;
+    }
+}
+
+/// Rows of a list are left out after they were decoded: a reader that skips them never ends where damage took some of their levels.
+#[tokio::test]
+async fn deleted_rows_of_lists_and_damage_among_them() {
+    let element = Column::new("element", ColumnType::Long, true);
+    let columns = [long("id"), Column::new("list", ColumnType::Array(Box::new(element)), true)];
+    let mut ids = Int64Array::builder(500);
+    let mut lists = ListBuilder::new(Int64Builder::new()).with_field(Field::new("element", DataType::Int64, true));
+    for id in 0..500 {
+        ids.append_value(id);
+        (0..id % 3).for_each(|item| lists.values().append_value(item * id));
+        lists.append(id % 5 != 0);
+    }
+    let arrays: Vec<ArrayRef> = vec![Arc::new(ids.finish()), Arc::new(lists.finish())];
+    let batch = RecordBatch::try_new(arrow_schema(&columns).unwrap(), arrays).unwrap();
+    let whole = write_parquet(&[batch.clone()], &columns, &WriteOptions::default()).unwrap().bytes.to_vec();
+    let deleted: RowSet = (0..500).filter(|row| row % 7 == 0 || (100..450).contains(row)).collect();
+    let read = async |bytes: Vec<u8>, only: Option<RowSet>| {
+        let store = stored(bytes.into()).await;
+        let mut options = ReadOptions::new(&columns).with_deleted(Some(deleted.clone())).with_positions();
+        (options.batch_rows, options.only) = (64, only);
+        read_parquet(&store, "f.parquet", options).await?.collect().await
+    };
+    for only in [None, Some(RowSet::from_iter([0, 1, 99, 100, 460, 461, 499, 600]))] {
+        let is_kept = |row: &u64| !deleted.contains(*row) && only.as_ref().is_none_or(|only| only.contains(*row));
+        let expected: Vec<u64> = (0..500).filter(is_kept).collect();
+        let found = read(whole.clone(), only.clone()).await.unwrap();
+        let positions: Vec<u64> = found.iter().flat_map(|rows| rows.positions.clone().unwrap()).collect();
+        assert_eq!(positions, expected);
+        let rows =
+            found.iter().flat_map(|rows| (0..rows.batch.num_rows()).map(|row| json_row(&rows.batch, row).unwrap()));
+        let own = expected.iter().map(|row| json_row(&batch, usize::try_from(*row).unwrap()).unwrap());
+        assert!(rows.eq(own));
+    }
+    for (at, flip) in (0..whole.len()).step_by(2).flat_map(|at| [0x1a, 0xff].map(|flip| (at, flip))) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= flip;
+        let _ = read(bytes, None).await;
     }
 }
 

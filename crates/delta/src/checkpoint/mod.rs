@@ -2,6 +2,7 @@
 
 mod arrays;
 mod columns;
+mod levels;
 mod pieces;
 mod projection;
 mod read;

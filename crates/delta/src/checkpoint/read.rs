@@ -1,6 +1,7 @@
 //! Reading a checkpoint's objects: Parquet of any layout, or JSON.
 
 use super::columns::Group;
+use super::levels;
 use super::projection::{self, Columns};
 use super::stats_json;
 use crate::DeltaError;
@@ -132,8 +133,11 @@ impl Opened<'_> {
         let damaged = |error: &dyn std::fmt::Display| DeltaError::damaged(self.object, error.to_string());
         let mask = projection::of(self.footer.metadata(), columns);
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.footer.clone());
-        let mut builder = builder.with_projection(mask).with_batch_size(BATCH_ROWS);
+        let mut builder = builder.with_projection(mask.clone()).with_batch_size(BATCH_ROWS);
         if let Some(rows) = rows {
+            if !levels::are_whole(self.footer.metadata(), self.bytes, &mask).map_err(|error| damaged(&error))? {
+                return Err(contradicting(self.object));
+            }
             builder = builder.with_row_selection(rows);
         }
         let reader = builder.build().map_err(|error| damaged(&error))?;

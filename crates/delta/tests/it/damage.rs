@@ -147,6 +147,20 @@ fn load_bytes(name: &str, bytes: Vec<u8>) -> Result<(), String> {
     panic!("a load never ends")
 }
 
+/// The Parquet reader skips rows of a list for ever where their levels are too few, so they are counted before it.
+#[test]
+fn lists_that_lack_levels_are_damage() {
+    let Some(root) = conformance("delta") else { return };
+    let path = root.join("delta-rs/simple_table_with_checkpoint/_delta_log/00000000000000000010.checkpoint.parquet");
+    let whole = std::fs::read(path).unwrap();
+    for (at, flip) in [(1909, 26), (1909, 127), (1948, 181), (2504, 3), (2504, 205), (2543, 57), (2581, 63)] {
+        let mut bytes = whole.clone();
+        bytes[at] ^= flip;
+        let error = load_bytes("_delta_log/00000000000000000010.checkpoint.parquet", bytes).unwrap_err();
+        assert!(error.contains("its Parquet data contradict themselves"), "{at} {flip}: {error}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
