@@ -20,13 +20,12 @@ def say(what, *numbers):
 
 
 def delta(given):
-    from deltalake import DeltaTable, write_deltalake
-    from deltalake.exceptions import CommitFailedError
+    from deltalake import write_deltalake
+    from deltalake.exceptions import CommitFailedError, DeltaError
 
     from delta_table import batch
 
-    options = OPTIONS if "://" in given.table else None
-    table = DeltaTable(given.table, storage_options=options)
+    table = opened_delta(given.table)
     one = given.start
     while True:
         say("trying", one)
@@ -35,8 +34,32 @@ def delta(given):
             say("committed", one)
         except CommitFailedError:
             say("refused", one)
-            table = DeltaTable(given.table, storage_options=options)
+            table = opened_delta(given.table)
+        except DeltaError as error:
+            # It may have looked after its commit, so that nothing is known of that.
+            if not misses_a_file(error):
+                raise
+            table = opened_delta(given.table)
         one += 1
+
+
+def opened_delta(path):
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    options = OPTIONS if "://" in path else None
+    for _ in range(20):
+        try:
+            return DeltaTable(path, storage_options=options)
+        except DeltaError as error:
+            if not misses_a_file(error):
+                raise
+    raise RuntimeError(f"{path}: every listing misses a commit")
+
+
+def misses_a_file(error):
+    # The listing of a local folder to which others write may leave out a file; deltalake takes it for a gap.
+    return "found gap" in str(error)
 
 
 def lance(given):
