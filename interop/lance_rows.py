@@ -2,7 +2,8 @@
 
 `make TABLE` writes a table of two fragments with deleted rows and, behind them, a column that was added later; `rows TABLE`
 only reads; `delete`, `update`, `upsert`, `append`, `compact`, `index` and `optimize` change a table first; `ids` prints `{"ids"}`, pairs of `id` and
-the row's own id, sorted; `odd` makes a table of seldom types, `keyed` one with a primary key and `insert-key`
+the row's own id, sorted; `blobs` makes a table with a blob column and prints `{"contents"}`: of each row id, text, and length and first byte
+of its blob; so does `contents` of a table that is there; `json` makes a table with a JSON column; `odd` makes a table of seldom types, `keyed` one with a primary key and `insert-key`
 merges a row into it by a handle on an older version; `query` prints `{"indexed", "scanned", "plan"}`: the ids of the rows that meet a predicate, found by
 indices and by looking at every row, and the plan of the first. Each other prints `{"version", "rows", "fragments",
 "columns"}`: every row as the JSON object that `lakebed scan --json` prints, sorted by `id`; of each fragment its id, rows and
@@ -22,7 +23,9 @@ from common import parser, run
 EPOCH = datetime.datetime(2024, 1, 2, 3, 4, 5, 678901)
 SAFE_INTEGER = 1 << 53
 CHANGES = ["delete", "update", "upsert", "compact", "index", "optimize", "append"]
-COMMANDS = ["make", "odd", "keyed", "insert-key", "rows", "ids", "query", *CHANGES]
+COMMANDS = ["make", "odd", "json", "blobs", "contents", "keyed", "insert-key", "rows", "ids", "query", *CHANGES]
+# A blob stands in its data file, among others in a file beside it, or in one of its own.
+BLOB_SIZES = [10, None, 100000, 5 << 20, 0, 300000]
 
 
 def columns(version):
@@ -147,6 +150,37 @@ def odd(given):
         )
 
 
+def json(given):
+    """A table with a JSON column and one of structs with JSON in them."""
+    values = pa.array(['{"a":1}', None, '[1,"\\u00fc"]', "null"], pa.json_())
+    within = pa.StructArray.from_arrays([values, pa.array([1, 2, 3, 4])], names=["j", "n"])
+    lance.write_dataset(pa.table({"id": [0, 1, 2, 3], "j": values, "within": within}), given.table)
+
+
+def blobs(given):
+    """A table of two fragments with a blob column, as the format version of its data files has one."""
+    for part, mode in ([0, 1, 2], "create"), ([3, 4, 5], "append"):
+        values = [None if BLOB_SIZES[n] is None else bytes([n + 65]) * BLOB_SIZES[n] for n in part]
+        metadata = {"lance-encoding:blob": "true"}
+        if given.version in ("2.0", "2.1"):
+            column, kind = pa.array(values, pa.large_binary()), pa.field("b", pa.large_binary(), metadata=metadata)
+        else:
+            column = lance.blob_array(values)
+            kind = pa.field("b", column.type)
+        schema = pa.schema([pa.field("id", pa.int64()), kind, pa.field("s", pa.string())])
+        rows = pa.table([pa.array(part), column, pa.array([f"s{n}" for n in part])], schema=schema)
+        lance.write_dataset(rows, given.table, mode=mode, data_storage_version=given.version)
+
+
+def contents(path):
+    """Of each row its id, its text, and the length and the first byte of its blob."""
+    dataset = lance.dataset(path)
+    dataset.validate()
+    found = dataset.to_table(columns=["id", "s", "b"], blob_handling="all_binary").to_pylist()
+    blob = {row["id"]: None if row["b"] is None else [len(row["b"]), row["b"][:1].decode()] for row in found}
+    return {"contents": sorted([row["id"], row["s"], blob[row["id"]]] for row in found)}
+
+
 def keyed(given):
     """A table with a primary key."""
     key = pa.field("id", pa.int64(), nullable=False, metadata={"lance-schema:unenforced-primary-key": "true"})
@@ -213,10 +247,16 @@ def main():
         return {"ids": sorted([row["id"], row["_rowid"]] for row in found.to_pylist())}
     if given.command == "query":
         return query(given)
+    if given.command in ("blobs", "contents"):
+        if given.command == "blobs":
+            blobs(given)
+        return contents(given.table)
     if given.command == "make":
         make(given)
     elif given.command == "odd":
         odd(given)
+    elif given.command == "json":
+        json(given)
     elif given.command == "keyed":
         keyed(given)
     elif given.command == "insert-key":

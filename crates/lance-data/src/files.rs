@@ -2,13 +2,14 @@
 
 use crate::error::failed;
 use crate::{fields, read, write};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{Fields, Schema, SchemaRef};
 use async_trait::async_trait;
 use lakebed_data::DataError;
 use lakebed_lance::proto::file::Field;
 use lakebed_lance::proto::table::DataFile;
 use lakebed_ops::{LanceFiles, LanceReader, LanceSink};
 use lakebed_storage::Store;
+use lance_arrow::json::lance_json_to_arrow_json;
 use lance_file::version::ConcreteFileVersion;
 use std::sync::Arc;
 
@@ -27,7 +28,10 @@ impl LanceFiles for LanceDataFiles {
     fn schema(&self, wanted: &[Field]) -> Result<SchemaRef, DataError> {
         // A type of a name that is not known makes the conversion panic.
         let made = std::panic::catch_unwind(|| fields::schema(SCHEMA, wanted).map(|schema| Schema::from(&schema)));
-        made.map_err(|_| failed(SCHEMA, "it holds a type that is not known"))?.map(Arc::new)
+        let stored = made.map_err(|_| failed(SCHEMA, "it holds a type that is not known"))??;
+        // JSON lies in the files in a binary form, and is text everywhere else.
+        let fields: Fields = stored.fields().iter().map(|field| lance_json_to_arrow_json(field)).collect();
+        Ok(Arc::new(Schema::new_with_metadata(fields, stored.metadata)))
     }
 
     async fn open(

@@ -9,6 +9,7 @@ use lakebed_data::DataError;
 use lakebed_lance::proto::table::DataFile;
 use lakebed_ops::{LANCE_BATCH_ROWS, LanceReader};
 use lakebed_storage::Store;
+use lance_arrow::json::convert_lance_json_to_arrow;
 use lance_core::cache::LanceCache;
 use lance_core::datatypes::Schema;
 use lance_encoding::decoder::{DecoderPlugins, FilterExpression};
@@ -74,7 +75,11 @@ impl LanceReader for Reader {
 
     async fn next(&mut self) -> Result<Option<RecordBatch>, DataError> {
         let Self { object, rows, .. } = self;
-        guarded(object, async { rows.next().await.transpose() }).await
+        guarded(object, async {
+            let stored = rows.next().await.transpose()?;
+            Ok(stored.map(|stored| convert_lance_json_to_arrow(&stored)).transpose()?)
+        })
+        .await
     }
 }
 

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use lakebed_data::DataError;
 use lakebed_lance::proto::table::DataFile;
 use lakebed_ops::LanceSink;
+use lance_arrow::json::convert_json_columns;
 use lance_core::datatypes::Schema;
 use lance_file::version::ConcreteFileVersion;
 use lance_file::versions::{create_writer, data_file_columns};
@@ -46,7 +47,8 @@ impl Sink {
 impl LanceSink for Sink {
     async fn write(&mut self, rows: &RecordBatch) -> Result<(), DataError> {
         self.taken_bytes = self.taken_bytes.saturating_add(rows.get_array_memory_size() as u64);
-        guarded(self.file, self.writer.write_batch(rows)).await
+        let Self { file, writer, .. } = self;
+        guarded(file, async { writer.write_batch(&convert_json_columns(rows)?).await }).await
     }
 
     fn size_bytes(&self) -> u64 {

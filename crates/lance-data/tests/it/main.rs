@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod batches;
+mod blobs;
 mod changes;
 mod commands;
 mod compact;

@@ -8,7 +8,7 @@ use crate::elsewhere::locate;
 use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
-use lakebed_lance::proto::table::DataFragment;
+use lakebed_lance::proto::table::{DataFile, DataFragment};
 use lakebed_lance::{LanceError, Snapshot, deletion};
 use lakebed_storage::Store;
 use lakebed_transaction::RowSet;
@@ -50,18 +50,20 @@ impl FragmentRows {
         wanted: &[usize],
         rows: Which,
     ) -> Result<Self, OpsError> {
+        table.refuse_reading_blobs(wanted)?;
         let what = format!("fragment {} of version {}", fragment.id, table.snapshot.version());
-        if !fragment.overlays.is_empty() {
-            return Err(OpsError::Unsupported {
-                feature: format!("data overlays (of {what})"),
-                statement: "reading rows",
-                advice: "read it with a Lance client".to_owned(),
-            });
-        }
         let ids = table.top_ids();
         let top: HashSet<i32> = wanted.iter().filter_map(|at| ids.get(*at).copied()).collect();
         let fields: Vec<_> = wanted.iter().filter_map(|at| table.schema.fields().get(*at).cloned()).collect();
         let tree = Tree::new(table.snapshot.fields());
+        let overlaid = |file: Option<&DataFile>| file.is_none_or(|file| !tree.held(&top, file).is_empty());
+        if fragment.overlays.iter().any(|overlay| overlaid(overlay.data_file.as_ref())) {
+            return Err(OpsError::Unsupported {
+                feature: format!("data overlays (of {what})"),
+                statement: "reading rows",
+                advice: "read columns without them, or use a Lance client".to_owned(),
+            });
+        }
         let mut readers = Vec::new();
         for file in &fragment.files {
             let held = tree.held(&top, file);
@@ -73,11 +75,11 @@ impl FragmentRows {
             readers.push(table.files.open(&store, &object, file, &held).await?);
         }
         let known = (fragment.physical_rows > 0).then_some(fragment.physical_rows);
-        let num_rows = readers
-            .first()
-            .map(|reader| reader.num_rows())
-            .or(known)
-            .ok_or_else(|| damaged(&what, "it does not say how many rows it has"))?;
+        let num_rows = match readers.first().map(|reader| reader.num_rows()).or(known) {
+            Some(num_rows) => Some(num_rows),
+            None => counted(table, fragment, &tree).await?,
+        };
+        let num_rows = num_rows.ok_or_else(|| damaged(&what, "it does not say how many rows it has"))?;
         if readers.iter().any(|reader| reader.num_rows() != num_rows) || known.is_some_and(|known| known != num_rows) {
             return Err(damaged(&what, "its data files have different numbers of rows"));
         }
@@ -116,6 +118,23 @@ impl FragmentRows {
         let batch = filter_record_batch(&batch, &BooleanArray::from(mask)).map_err(OpsError::rows(&self.what))?;
         Ok(Some((batch, live)))
     }
+}
+
+/// How many rows the data files of a fragment have of which the manifest does not say it, as of one without any and of those that
+/// old clients wrote.
+async fn counted(table: &LanceTable, fragment: &DataFragment, tree: &Tree<'_>) -> Result<Option<u64>, OpsError> {
+    let ids = table.top_ids();
+    for top in table.readable().filter_map(|at| ids.get(at)) {
+        for file in &fragment.files {
+            let held = tree.held(&HashSet::from([*top]), file);
+            if !held.is_empty() {
+                let object = table.snapshot.data_object(file)?;
+                let (store, object) = reach(&table.store, object.as_str(), file.base_id.is_some()).await?;
+                return Ok(Some(table.files.open(&store, &object, file, &held).await?.num_rows()));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// The rows of a fragment that its deletion file lists.

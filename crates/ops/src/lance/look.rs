@@ -59,5 +59,5 @@ fn columns(table: &LanceTable, compared: bool, filter: Option<&Expr>) -> Vec<usi
     places.sort_unstable();
     places.dedup();
     // How many rows there are must be told by one of them.
-    if places.is_empty() && !table.columns().is_empty() { vec![0] } else { places }
+    if places.is_empty() { table.readable().take(1).collect() } else { places }
 }

@@ -9,6 +9,7 @@ use lakebed_lance::proto::file::Field;
 use lakebed_lance::proto::table::DataFragment;
 use lakebed_storage::Store;
 use lakebed_transaction::Column;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Marks of fields whose values stand in objects of their own.
@@ -25,21 +26,16 @@ pub struct LanceTable {
     /// The columns as they lie in memory.
     pub(crate) schema: SchemaRef,
     columns: Vec<Column>,
+    /// The places of columns with values that stand in objects of their own, which are not read and not written here.
+    blobs: BTreeSet<usize>,
 }
 
 impl LanceTable {
     /// A version, whose objects lie in `store`, with who reads and writes its data files.
     ///
     /// # Errors
-    /// The schema cannot be read, or holds columns whose values stand outside of the data files.
+    /// The schema cannot be read.
     pub fn new(store: Arc<dyn Store>, snapshot: Arc<Snapshot>, files: Arc<dyn LanceFiles>) -> Result<Self, OpsError> {
-        if let Some(field) = snapshot.fields().iter().find(|field| is_blob(field)) {
-            return Err(OpsError::Unsupported {
-                feature: format!("blob columns ({})", field.name),
-                statement: "reading and writing rows",
-                advice: "read or change its rows with a Lance client; history and show work".to_owned(),
-            });
-        }
         let schema = files.schema(snapshot.fields())?;
         let columns = snapshot.columns()?;
         let columns = columns.into_iter().zip(schema.fields()).map(|(column, field)| {
@@ -50,7 +46,44 @@ impl LanceTable {
             let wider = columns_of(&Schema::new(vec![Arc::clone(field)])).ok().and_then(|mut columns| columns.pop());
             wider.unwrap_or(column)
         });
-        Ok(Self { columns: columns.collect(), store, snapshot, files, schema })
+        let columns = columns.collect();
+        let blobs = blob_columns(snapshot.fields());
+        Ok(Self { store, snapshot, files, schema, columns, blobs })
+    }
+
+    /// Refuses to read columns, by their places, of which one is a blob column.
+    ///
+    /// # Errors
+    /// It is named there, and what can be read instead.
+    pub(crate) fn refuse_reading_blobs(&self, wanted: &[usize]) -> Result<(), OpsError> {
+        let Some(at) = wanted.iter().find(|at| self.blobs.contains(*at)) else { return Ok(()) };
+        let others = self.columns.iter().enumerate().filter(|(at, _)| !self.blobs.contains(at));
+        let others: Vec<&str> = others.map(|(_, column)| column.name.as_str()).collect();
+        Err(OpsError::Unsupported {
+            feature: format!("the blob column {}", self.columns.get(*at).map_or("?", |column| column.name.as_str())),
+            statement: "reading rows",
+            advice: format!("name the columns to read, without it ({}), or use a Lance client", others.join(", ")),
+        })
+    }
+
+    /// Refuses a statement that writes whole rows, where the table has a blob column.
+    ///
+    /// # Errors
+    /// It is named there.
+    pub(crate) fn refuse_writing_blobs(&self, statement: &'static str) -> Result<(), OpsError> {
+        let Some(column) = self.blobs.first().and_then(|at| self.columns.get(*at)) else { return Ok(()) };
+        Err(OpsError::Unsupported {
+            feature: format!("the blob column {}", column.name),
+            statement,
+            advice:
+                "use a Lance client for this; deleting rows, reading other columns, and all that touches no row work"
+                    .to_owned(),
+        })
+    }
+
+    /// The places of the columns that can be read.
+    pub(crate) fn readable(&self) -> impl Iterator<Item = usize> {
+        (0..self.columns.len()).filter(|at| !self.blobs.contains(at))
     }
 
     /// The columns in which its rows are given and taken.
@@ -86,6 +119,24 @@ impl LanceTable {
     pub(crate) fn top_ids(&self) -> Vec<i32> {
         self.snapshot.fields().iter().filter(|field| field.parent_id < 0).map(|field| field.id).collect()
     }
+}
+
+/// The places of columns that are blobs or hold one.
+fn blob_columns(fields: &[Field]) -> BTreeSet<usize> {
+    let (mut blobs, mut places, mut next) = (BTreeSet::new(), HashMap::new(), 0);
+    for field in fields {
+        let place = if field.parent_id < 0 {
+            next += 1;
+            next - 1
+        } else {
+            places.get(&field.parent_id).copied().unwrap_or_default()
+        };
+        places.insert(field.id, place);
+        if is_blob(field) {
+            blobs.insert(place);
+        }
+    }
+    blobs
 }
 
 fn is_blob(field: &Field) -> bool {

@@ -152,6 +152,7 @@ pub(crate) async fn touch(
     writer: &mut Writer<'_>,
     mut decide: impl FnMut(&RecordBatch) -> Result<Touched, OpsError>,
 ) -> Result<(), OpsError> {
+    table.refuse_writing_blobs("changing rows")?;
     let all: Vec<usize> = (0..table.columns().len()).collect();
     for fragment in table.fragments() {
         let before = deleted_rows(&table.store, &table.snapshot, fragment).await?;

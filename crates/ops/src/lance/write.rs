@@ -79,6 +79,7 @@ impl<'a> Writer<'a> {
         let mut open = match self.open.take() {
             Some(open) => open,
             None => {
+                self.table.refuse_writing_blobs("writing rows")?;
                 let sink = self.table.files.create(self.table.snapshot.fields(), &self.version)?;
                 Open {
                     sink,

@@ -13,6 +13,8 @@
 
 mod named;
 
+pub(crate) use named::Named;
+
 use crate::load::lance::{Name, load_version, manifests};
 use crate::load::list_all;
 use crate::snapshot::LanceVersion;
@@ -21,7 +23,6 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use lakebed_naming::Version;
 use lakebed_naming::lance::{BranchName, ManifestName, TableName, VERSIONS_FOLDER, manifest_path};
 use lakebed_storage::{Listed, Store};
-use named::Named;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -43,11 +44,12 @@ const REMOVED_AT_ONCE: usize = 1_000;
 /// The folders in which files go; others hold what only newer clients understand.
 const FOLDERS: [&str; 4] = ["data", "_deletions", "_transactions", "_indices"];
 
-/// The objects that a version names in its own table, relative to its root.
-pub(crate) fn named_objects(snapshot: &lakebed_lance::Snapshot) -> std::collections::BTreeSet<String> {
-    let mut named = named::Named::default();
-    named.take_in_own(snapshot);
-    named.into_objects()
+/// What detached versions and those of branches name of a table, beside its own versions; among `listed` are its manifests.
+pub(crate) async fn named_beside(table: &Table, listed: &[Listed]) -> Result<Named, TableError> {
+    let mut named = Named::default();
+    take_in_detached(&mut named, &**table.store(), listed).await?;
+    take_in_branches(&mut named, table).await?;
+    Ok(named)
 }
 
 impl Table {
@@ -123,8 +125,8 @@ impl Plan {
         plan.files.extend(left.filter(|entry| entry.modified_ms < aged_ms).cloned());
         let strays = store.strays().await?;
         plan.files.extend(strays.into_iter().filter(|entry| entry.modified_ms < aged_ms));
-        plan.take_in_detached(store, &listed).await?;
-        plan.take_in_branches(table).await?;
+        take_in_detached(&mut plan.kept, store, &listed).await?;
+        take_in_branches(&mut plan.kept, table).await?;
         Ok(plan)
     }
 
@@ -135,36 +137,8 @@ impl Plan {
         let fresh: Vec<Name> =
             manifests(&listed).into_iter().filter(|name| !self.known.contains(&name.version)).collect();
         self.kept.extend(read(store, held, &fresh).await?);
-        self.take_in_detached(store, &listed).await?;
-        self.take_in_branches(table).await
-    }
-
-    async fn take_in_detached(&mut self, store: &dyn Store, listed: &[Listed]) -> Result<(), TableError> {
-        for entry in listed {
-            let file = entry.name.rsplit('/').next().unwrap_or_default();
-            if let ManifestName::Detached(number) = ManifestName::parse(file) {
-                let version =
-                    load_version(store, lakebed_naming::lance::Scheme::V2, Version::new(number.get())).await?;
-                self.kept.take_in(&version.snapshot);
-            }
-        }
-        Ok(())
-    }
-
-    /// Versions of branches name files of the table that they were made of, and of its other branches.
-    async fn take_in_branches(&mut self, table: &Table) -> Result<(), TableError> {
-        let here = table.branch_name();
-        for branch in table.branches().await? {
-            if Some(branch.name.as_str()) == here {
-                continue;
-            }
-            let Ok(name) = BranchName::new(&branch.name) else { continue };
-            let place = crate::refs::at_branch(table.root_store(), &name)?;
-            let names = manifests(&list_all(&*place.store, VERSIONS_FOLDER, None).await?);
-            let versions = load_all(&*place.store, &names).await?;
-            versions.iter().for_each(|version| self.kept.take_in_borrowed(&version.snapshot));
-        }
-        Ok(())
+        take_in_detached(&mut self.kept, store, &listed).await?;
+        take_in_branches(&mut self.kept, table).await
     }
 
     /// Finds the files that go.
@@ -200,6 +174,33 @@ impl Plan {
         doomed.extend(self.files);
         doomed
     }
+}
+
+async fn take_in_detached(named: &mut Named, store: &dyn Store, listed: &[Listed]) -> Result<(), TableError> {
+    let names = listed.iter().filter_map(|entry| entry.name.strip_prefix(VERSIONS_FOLDER)?.strip_prefix('/'));
+    for file in names {
+        if let ManifestName::Detached(number) = ManifestName::parse(file) {
+            let version = load_version(store, lakebed_naming::lance::Scheme::V2, Version::new(number.get())).await?;
+            named.take_in(&version.snapshot);
+        }
+    }
+    Ok(())
+}
+
+/// Versions of branches name files of the table that they were made of, and of its other branches.
+async fn take_in_branches(named: &mut Named, table: &Table) -> Result<(), TableError> {
+    let here = table.branch_name();
+    for branch in table.branches().await? {
+        if Some(branch.name.as_str()) == here {
+            continue;
+        }
+        let Ok(name) = BranchName::new(&branch.name) else { continue };
+        let place = crate::refs::at_branch(table.root_store(), &name)?;
+        let names = manifests(&list_all(&*place.store, VERSIONS_FOLDER, None).await?);
+        let versions = load_all(&*place.store, &names).await?;
+        versions.iter().for_each(|version| named.take_in_borrowed(&version.snapshot));
+    }
+    Ok(())
 }
 
 /// The versions that a tag names or that a branch was made of.

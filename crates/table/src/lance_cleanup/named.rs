@@ -7,27 +7,29 @@ use std::collections::BTreeSet;
 
 /// The objects that versions name, relative to the root of the table.
 #[derive(Debug, Default)]
-pub(super) struct Named {
+pub(crate) struct Named {
     objects: BTreeSet<String>,
     indices: BTreeSet<Uuid>,
 }
 
 impl Named {
     /// What a version of the table names in the table itself.
-    pub(super) fn take_in(&mut self, snapshot: &Snapshot) {
+    pub(crate) fn take_in(&mut self, snapshot: &Snapshot) {
         self.objects.extend(snapshot.transaction_file().map(|name| name.to_string()));
         self.take_in_where(snapshot, |_| true);
     }
 
-    /// As [`Named::take_in`], without what stands in other places.
-    pub(super) fn take_in_own(&mut self, snapshot: &Snapshot) {
-        self.objects.extend(snapshot.transaction_file().map(|name| name.to_string()));
+    /// As [`Named::take_in`], without what stands in other places, and what nobody needs: a transaction that the manifest holds itself is
+    /// read there, and cleanups of other clients take its file.
+    pub(crate) fn take_in_own(&mut self, snapshot: &Snapshot) {
+        let file = snapshot.transaction_file().filter(|_| snapshot.transaction().is_none());
+        self.objects.extend(file.map(|name| name.to_string()));
         self.take_in_where(snapshot, |base| base.is_none());
     }
 
     /// What a version of another line of versions names outside of itself. Whether it lies in this table is not looked at: what is
     /// named anywhere stays.
-    pub(super) fn take_in_borrowed(&mut self, snapshot: &Snapshot) {
+    pub(crate) fn take_in_borrowed(&mut self, snapshot: &Snapshot) {
         self.take_in_where(snapshot, |base| base.is_some());
     }
 
@@ -49,18 +51,23 @@ impl Named {
         }
     }
 
-    /// The objects themselves; of indices nothing is listed.
-    pub(super) fn into_objects(self) -> BTreeSet<String> {
-        self.objects
+    /// The objects themselves; of indices and of what lies in the folders of data files nothing is listed.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &String> {
+        self.objects.iter()
     }
 
-    pub(super) fn extend(&mut self, more: Self) {
+    /// Whether a version names exactly this object.
+    pub(crate) fn holds(&self, object: &str) -> bool {
+        self.objects.contains(object)
+    }
+
+    pub(crate) fn extend(&mut self, more: Self) {
         self.objects.extend(more.objects);
         self.indices.extend(more.indices);
     }
 
     /// Whether the object is named. What lies in the folder of a data file (`data/<its name without ending>/`) belongs to it.
-    pub(super) fn names(&self, object: &str) -> bool {
+    pub(crate) fn names(&self, object: &str) -> bool {
         if let TableName::Index { id, .. } = TableName::parse(object) {
             return self.indices.contains(&id);
         }

@@ -2,7 +2,7 @@
 
 use super::Verified;
 use super::files::Storage;
-use crate::lance_cleanup::named_objects;
+use crate::lance_cleanup::{Named, named_beside};
 use crate::load;
 use crate::snapshot::LanceVersion;
 use crate::{Table, TableError};
@@ -26,7 +26,7 @@ pub(super) async fn check(
 ) -> Result<(), TableError> {
     let names = load::lance::versions(listed);
     verified.versions = names.first().zip(names.last()).map(|(first, last)| (first.version, last.version));
-    let (mut ids, mut named, mut checked) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut ids, mut named, mut checked) = (BTreeMap::new(), Named::default(), BTreeSet::new());
     let mut before: Option<(Version, i64)> = None;
     for name in &names {
         step(name.version);
@@ -45,16 +45,7 @@ pub(super) async fn check(
                 continue;
             }
         };
-        for object in named_objects(&loaded.snapshot) {
-            if named.insert(object.clone()) {
-                verified.objects_checked += 1;
-                if storage.size_bytes(&object).is_none() {
-                    let problem = "it is not there, and a version names it".to_owned();
-                    let remedy = "bring back a copy of the file, or restore a version that does not name it";
-                    verified.wrong("missing", &object, Some(name.version), problem, remedy);
-                }
-            }
-        }
+        objects(&loaded, storage, &mut named, verified);
         for (object, size) in sized(&loaded.snapshot) {
             if let Some(found) = storage.size_bytes(&object).filter(|found| *found != size) {
                 let problem = format!("it has {found} bytes, and the manifest says {size}");
@@ -87,7 +78,34 @@ pub(super) async fn check(
         before = head.timestamp_ms.map(|ms| (name.version, ms)).or(before);
     }
     row_ids(table, held, verified).await?;
-    let data = |entry: &&Listed| entry.name.starts_with("data/") && !named.contains(&entry.name);
+    strays(table, listed, named, verified).await
+}
+
+/// What a version names in its own table, as far as no earlier one does: it is there.
+fn objects(version: &LanceVersion, storage: &Storage<'_>, named: &mut Named, verified: &mut Verified) {
+    let mut own = Named::default();
+    own.take_in_own(&version.snapshot);
+    for object in own.objects().filter(|object| !named.holds(object)) {
+        verified.objects_checked += 1;
+        if storage.size_bytes(object).is_none() {
+            let problem = "it is not there, and a version names it".to_owned();
+            let remedy = "bring back a copy of the file, or restore a version that does not name it";
+            verified.wrong("missing", object, Some(version.snapshot.version()), problem, remedy);
+        }
+    }
+    named.extend(own);
+}
+
+/// Files of rows that neither a version names nor a branch nor a detached version. What lies in the folder of a data file is its own.
+async fn strays(table: &Table, listed: &[Listed], mut named: Named, verified: &mut Verified) -> Result<(), TableError> {
+    match named_beside(table, listed).await {
+        Ok(beside) => named.extend(beside),
+        Err(TableError::Store(error)) => return Err(TableError::Store(error)),
+        Err(error) => {
+            verified.notes.push(format!("what branches and detached versions name could not be read: {error}"));
+        }
+    }
+    let data = |entry: &&Listed| entry.name.starts_with("data/") && !named.names(&entry.name);
     verified.strays = listed.iter().filter(data).map(|entry| (entry.name.clone(), entry.size_bytes)).collect();
     Ok(())
 }

@@ -78,6 +78,7 @@ pub(super) async fn cluster(
     if old.len() < 2 && old.iter().all(|fragment| by.orders(fragment)) {
         return Ok(None);
     }
+    table.refuse_writing_blobs("a compaction")?;
     let schema = sorted_schema(table);
     let mut order = Order::new(&by.names, &schema)?;
     if order.is_curve() {

@@ -17,6 +17,7 @@ pub(super) async fn join(
     compaction: Compaction,
     plan: &mut LanceCompaction,
 ) -> Result<LanceGroup, OpsError> {
+    table.refuse_writing_blobs("a compaction")?;
     let all: Vec<usize> = (0..table.columns().len()).collect();
     let mut writer = Writer::new(table);
     let mut joined = LanceGroup::default();
