@@ -115,7 +115,8 @@ impl Changes {
     /// A file cannot be read.
     pub async fn next(&mut self) -> Result<Option<(Change, RecordBatch)>, OpsError> {
         if self.is_netted && self.same.is_none() {
-            self.same = Some(self.unchanged().await?);
+            let look = self.again();
+            self.same = Some(look.unchanged().await?);
         }
         while let Some((change, batch)) = self.raw().await? {
             let batch = match &mut self.same {
@@ -155,12 +156,16 @@ impl Changes {
         Ok(objects)
     }
 
-    /// How many rows of each text went and came back.
-    async fn unchanged(&self) -> Result<Unchanged, OpsError> {
+    /// The same changes from their beginning, as the files tell them.
+    fn again(&self) -> Self {
         let parts = self.parts.clone();
-        let mut look = Self { store: Arc::clone(&self.store), parts, open: None, same: None, is_netted: false };
+        Self { store: Arc::clone(&self.store), parts, open: None, same: None, is_netted: false }
+    }
+
+    /// How many rows of each text went and came back.
+    async fn unchanged(mut self) -> Result<Unchanged, OpsError> {
         let mut netting = Netting::default();
-        while let Some((change, batch)) = look.raw().await? {
+        while let Some((change, batch)) = self.raw().await? {
             netting.see(change, &batch)?;
         }
         Ok(netting.unchanged())

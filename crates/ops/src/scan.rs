@@ -107,7 +107,10 @@ impl Scan {
             let (mut rows, file) = match self.open.take() {
                 Some(open) => open,
                 None => match self.files.next() {
-                    Some(file) => (self.open_file(&file).await?, file),
+                    Some(file) => {
+                        let reading = (self.columns.as_slice(), self.predicate.clone());
+                        (open_file(&self.store, &file, self.tracking.as_ref(), reading).await?, file)
+                    }
                     None => return Ok(None),
                 },
             };
@@ -124,14 +127,18 @@ impl Scan {
         }
         Ok(None)
     }
+}
 
-    async fn open_file(&self, file: &ViewFile) -> Result<ParquetRows, OpsError> {
-        let Some(tracking) = &self.tracking else {
-            return open_view_file(&self.store, file, &self.columns, self.predicate.clone()).await;
-        };
-        let deleted = deleted_rows(&self.store, file).await?;
-        open_tracked(&self.store, file, tracking, &self.columns, deleted, self.predicate.clone()).await
-    }
+/// Opens a file for a scan. It borrows no scan, of which only one thread may hold the open file.
+async fn open_file(
+    store: &Arc<dyn Store>,
+    file: &ViewFile,
+    tracking: Option<&Tracking>,
+    (columns, predicate): (&[Column], Option<Expr>),
+) -> Result<ParquetRows, OpsError> {
+    let Some(tracking) = tracking else { return open_view_file(store, file, columns, predicate).await };
+    let deleted = deleted_rows(store, file).await?;
+    open_tracked(store, file, tracking, columns, deleted, predicate).await
 }
 
 /// Opens one file for rows with their positions, and two columns more for what row tracking knows of them: see

@@ -90,7 +90,10 @@ impl Changes {
             match self.line.next().await {
                 Ok(Some(changed)) => return Ok(Some(changed)),
                 Ok(None) => {}
-                Err(error) => return Err(self.with_beginning(error).await),
+                Err(error) => {
+                    let Line::Delta { store, before: reached, commit: Some(_) } = &self.line else { return Err(error) };
+                    return Err(with_beginning(error, store, reached, self.to).await);
+                }
             }
             match self.line.version().next().filter(|version| *version <= self.to) {
                 Some(version) => self.line.step(version).await?,
@@ -100,28 +103,29 @@ impl Changes {
     }
 }
 
-impl Changes {
-    /// The log outlives the files that a vacuum takes: whoever meets a gap is told from where on all of them are there.
-    async fn with_beginning(&self, error: TableError) -> TableError {
-        let Line::Delta { store, before: reached, commit: Some(_) } = &self.line else { return error };
-        let TableError::Ops(
-            OpsError::Data(DataError::MissingFile { file, .. }) | OpsError::MissingVector { object: file },
-        ) = &error
-        else {
-            return error;
-        };
-        let Ok(begin) = first_whole(store, reached, self.to).await else { return error };
-        let version = reached.version();
-        let advice = if begin == self.to {
-            format!("files of every range up to version {begin} are gone; begin at it once there are newer ones")
-        } else {
-            format!("begin at version {begin}, from which on every file is there")
-        };
-        TableError::Unavailable {
-            root: store.root().to_owned(),
-            problem: format!("{file} is gone, so what version {version} changed cannot be told any more"),
-            advice,
-        }
+/// The log outlives the files that a vacuum takes: whoever meets a gap is told from where on all of them are there.
+async fn with_beginning(
+    error: TableError,
+    store: &Arc<dyn Store>,
+    reached: &Arc<lakebed_delta::Snapshot>,
+    to: Version,
+) -> TableError {
+    let TableError::Ops(OpsError::Data(DataError::MissingFile { file, .. }) | OpsError::MissingVector { object: file }) =
+        &error
+    else {
+        return error;
+    };
+    let Ok(begin) = first_whole(store, reached, to).await else { return error };
+    let version = reached.version();
+    let advice = if begin == to {
+        format!("files of every range up to version {begin} are gone; begin at it once there are newer ones")
+    } else {
+        format!("begin at version {begin}, from which on every file is there")
+    };
+    TableError::Unavailable {
+        root: store.root().to_owned(),
+        problem: format!("{file} is gone, so what version {version} changed cannot be told any more"),
+        advice,
     }
 }
 

@@ -60,7 +60,8 @@ impl LanceChanges {
     /// A file cannot be read.
     pub async fn next(&mut self) -> Result<Option<(Change, RecordBatch)>, OpsError> {
         if self.is_netted && self.same.is_none() {
-            self.same = Some(self.unchanged().await?);
+            let look = self.again();
+            self.same = Some(look.unchanged().await?);
         }
         while let Some((change, batch)) = self.raw().await? {
             let batch = match &mut self.same {
@@ -74,18 +75,22 @@ impl LanceChanges {
         Ok(None)
     }
 
-    /// How many rows of each text went and came back.
-    async fn unchanged(&self) -> Result<Unchanged, OpsError> {
-        let mut look = Self {
+    /// The same changes from their beginning, as the fragments tell them.
+    fn again(&self) -> Self {
+        Self {
             before: self.before.clone(),
             after: self.after.clone(),
             parts: self.parts.clone(),
             open: None,
             same: None,
             is_netted: false,
-        };
+        }
+    }
+
+    /// How many rows of each text went and came back.
+    async fn unchanged(mut self) -> Result<Unchanged, OpsError> {
         let mut netting = Netting::default();
-        while let Some((change, batch)) = look.raw().await? {
+        while let Some((change, batch)) = self.raw().await? {
             netting.see(change, &batch)?;
         }
         Ok(netting.unchanged())
@@ -97,7 +102,7 @@ impl LanceChanges {
             let (mut rows, change) = match self.open.take() {
                 Some(open) => open,
                 None => match self.parts.pop_front() {
-                    Some(part) => match self.open(&part).await? {
+                    Some(part) => match part.open(&self.before, &self.after).await? {
                         Some(rows) => (rows, part.change),
                         None => continue,
                     },
@@ -119,15 +124,17 @@ impl LanceChanges {
             Change::Insert => &self.after,
         }
     }
+}
 
-    /// The rows of a part; `None` where there are none.
-    async fn open(&self, part: &Part) -> Result<Option<FragmentRows>, OpsError> {
-        let (table, other) = match part.change {
-            Change::Delete => (&self.before, &self.after),
-            Change::Insert => (&self.after, &self.before),
+impl Part {
+    /// Its rows; `None` where there are none.
+    async fn open(&self, before: &LanceTable, after: &LanceTable) -> Result<Option<FragmentRows>, OpsError> {
+        let (table, other) = match self.change {
+            Change::Delete => (before, after),
+            Change::Insert => (after, before),
         };
-        let own = deleted_rows(&table.store, &table.snapshot, &part.fragment).await?;
-        let which = match &part.other {
+        let own = deleted_rows(&table.store, &table.snapshot, &self.fragment).await?;
+        let which = match &self.other {
             None => Which::Without(own),
             Some(fragment) => {
                 let there = deleted_rows(&other.store, &other.snapshot, fragment).await?;
@@ -139,7 +146,7 @@ impl LanceChanges {
             }
         };
         let all: Vec<usize> = (0..table.columns().len()).collect();
-        FragmentRows::open(table, &part.fragment, &all, which).await.map(Some)
+        FragmentRows::open(table, &self.fragment, &all, which).await.map(Some)
     }
 }
 

@@ -99,7 +99,11 @@ impl LanceScan {
             let (mut rows, written) = match self.open.take() {
                 Some(open) => open,
                 None => match self.fragments.next() {
-                    Some(fragment) => self.open(&fragment).await?,
+                    Some(fragment) => {
+                        let rows = open(&self.table, &self.read, &fragment).await?;
+                        let written = self.versions.as_ref().and_then(|versions| versions.get(&fragment.id).cloned());
+                        (rows, written)
+                    }
                     None => return Ok(None),
                 },
             };
@@ -124,11 +128,10 @@ impl LanceScan {
         }
         Ok(None)
     }
+}
 
-    async fn open(&self, fragment: &DataFragment) -> Result<(FragmentRows, Option<Written>), OpsError> {
-        let deleted = deleted_rows(&self.table.store, &self.table.snapshot, fragment).await?;
-        let rows = FragmentRows::open(&self.table, fragment, &self.read, Which::Without(deleted)).await?;
-        let written = self.versions.as_ref().and_then(|versions| versions.get(&fragment.id).cloned());
-        Ok((rows, written))
-    }
+/// Opens a fragment for a scan. It borrows no scan, of which only one thread may hold the open fragment.
+async fn open(table: &LanceTable, read: &[usize], fragment: &DataFragment) -> Result<FragmentRows, OpsError> {
+    let deleted = deleted_rows(&table.store, &table.snapshot, fragment).await?;
+    FragmentRows::open(table, fragment, read, Which::Without(deleted)).await
 }

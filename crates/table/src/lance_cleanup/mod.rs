@@ -233,7 +233,7 @@ fn split(names: &[Name], newest: Version, pinned: &BTreeSet<Version>, before_ms:
 }
 
 async fn load_all(store: &dyn Store, names: &[Name]) -> Result<Vec<LanceVersion>, TableError> {
-    stream::iter(names.iter().map(|name| load_version(store, name.scheme, name.version)))
+    stream::iter(names.iter().copied().map(|name| load_version(store, name.scheme, name.version)))
         .buffered(READ_AT_ONCE)
         .try_collect()
         .await

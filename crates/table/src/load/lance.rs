@@ -111,7 +111,7 @@ pub(crate) const fn other_scheme(scheme: Scheme) -> Scheme {
 /// is decoded.
 pub(crate) async fn heads(store: &dyn Store, names: &[Name]) -> Result<Vec<VersionHead>, TableError> {
     let heads: Vec<Option<VersionHead>> =
-        stream::iter(names.iter().map(|name| head(store, *name))).buffered(READ_AT_ONCE).try_collect().await?;
+        stream::iter(names.iter().copied().map(|name| head(store, name))).buffered(READ_AT_ONCE).try_collect().await?;
     Ok(heads.into_iter().flatten().collect())
 }
 
