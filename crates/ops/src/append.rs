@@ -1,14 +1,18 @@
-//! INSERT, full or partial overwrite, and DELETE.
+//! INSERT, full or partial overwrite, DELETE and TRUNCATE.
 
 use crate::delete::{matching_files, split, take_out};
 use crate::statement::{Writers, Writing};
 use crate::{Layout, OpsError, Plan, SnapshotView};
 use arrow_array::RecordBatch;
 use lakebed_data::DataError;
+use lakebed_delta::Taking;
 use lakebed_storage::Store;
 use lakebed_transaction::{BinaryOp, Expr, ReadPredicate, Scalar};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// The operation by Delta's name for it.
+pub(crate) const TRUNCATE: &str = "TRUNCATE";
 
 /// Rows from wherever they come.
 pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch, DataError>> + Send>;
@@ -172,6 +176,31 @@ pub async fn delete(
     take_out(store, view, predicate, &mut plan, &mut writers).await?;
     plan.taking.all_met = true;
     writers.finish(store, &mut plan).await?;
+    Ok(plan)
+}
+
+/// Plans a TRUNCATE: as an overwrite by no rows it takes out whatever stands in the table, or in whole partitions of it, when it commits.
+/// Where the predicate selects among the rows of files it is a [`delete`]. `text` is the predicate's SQL, for the log.
+///
+/// # Errors
+/// As [`delete`].
+pub async fn truncate(
+    store: &Arc<dyn Store>,
+    view: &dyn SnapshotView,
+    predicate: &Expr,
+    text: Option<&str>,
+    writing: &Writing,
+) -> Result<Plan, OpsError> {
+    let mut plan = delete(store, view, predicate, text.unwrap_or("TRUE"), writing).await?;
+    let scope = plan.predicates.last().filter(|read| read.data.is_empty() && plan.changes.is_empty());
+    let scope = scope.filter(|_| plan.marked.is_empty() && plan.rows_copied == 0).cloned();
+    if scope.is_some() {
+        plan.operation = TRUNCATE;
+        plan.taking = Taking { scope, ..Taking::default() };
+        if text.is_none() {
+            plan.parameters.clear();
+        }
+    }
     Ok(plan)
 }
 

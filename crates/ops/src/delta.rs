@@ -1,5 +1,6 @@
 //! A plan as the actions of a Delta commit.
 
+use crate::append::TRUNCATE;
 use crate::create::CONSTRAINT_PREFIX;
 use crate::{MarkedFile, NewFile, OpsError, Plan, features};
 use lakebed_delta::action::{Action, Add, AddCdc, Metadata, TextMap};
@@ -184,15 +185,15 @@ fn metrics(plan: &Plan, added_bytes: u64, removed_bytes: i64) -> BTreeMap<String
     let mut pairs: Vec<(&str, String)> = Vec::new();
     let mut count = |name: &'static str, value: &dyn ToString| pairs.push((name, value.to_string()));
     match plan.operation {
-        "DELETE" | "UPDATE" => {
+        "DELETE" | TRUNCATE | "UPDATE" => {
             count("numAddedFiles", &added);
             count("numRemovedFiles", &removed);
             count("numDeletionVectorsAdded", &marked);
             count("numAddedChangeFiles", &changes);
-            if plan.operation == "DELETE" {
-                count("numDeletedRows", &plan.rows_deleted);
-            } else {
+            if plan.operation == "UPDATE" {
                 count("numUpdatedRows", &plan.rows_updated);
+            } else {
+                count("numDeletedRows", &plan.rows_deleted);
             }
             count("numCopiedRows", &plan.rows_copied);
             count("numAddedBytes", &added_bytes);

@@ -64,7 +64,7 @@ mod update;
 mod values;
 mod view;
 
-pub use append::{Batches, OverwriteScope, append, candidates, delete, note_reads, overwrite};
+pub use append::{Batches, OverwriteScope, append, candidates, delete, note_reads, overwrite, truncate};
 pub use changes::{Change, Changes};
 pub use columns::{ColumnChange, Evolved, change_columns, merged_schema, replaced_schema};
 pub use compact::{CompactSpec, Compaction, SORT_BYTES, TARGET_SIZE_BYTES, compact};

@@ -11,13 +11,22 @@ use lakebed_naming::Version;
 use lakebed_ops::delta::{Statement, set_properties, statement};
 use lakebed_ops::{
     Batches, Evolved, LOOKER, Layout, MergeSpec, OverwriteScope, Plan, SetColumn, Writing, append, delete, merge,
-    note_reads, overwrite, update,
+    note_reads, overwrite, truncate, update,
 };
 use lakebed_storage::Store;
 use lakebed_transaction::{Column, Expr, Outcome, TransactionId, Verdict};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// What a statement takes out.
+#[derive(Clone, Copy)]
+enum Going<'a> {
+    /// The rows that meet a predicate.
+    Rows(&'a str),
+    /// Partitions, or the whole table.
+    Partitions(Option<&'a str>),
+}
 
 impl Table {
     /// Appends rows, blindly: nothing of the table is read. `source` is called once for each planning.
@@ -109,23 +118,23 @@ impl Table {
     /// # Errors
     /// The predicate does not fit the table, or the store cannot be asked. Nothing was committed.
     pub async fn delete(&mut self, predicate: &str, commit: &CommitOptions) -> Result<Report, TableError> {
-        self.delete_where("delete", predicate, commit).await
+        self.take_out_where(Going::Rows(predicate), commit).await
     }
 
-    /// Deletes all rows, or those that meet a predicate (SQL text).
+    /// Deletes all rows, or those that meet a predicate (SQL text). Of a Delta table whole partitions go as they stand when this
+    /// commits, as under an overwrite by no rows.
     ///
     /// # Errors
     /// As [`Table::delete`].
     pub async fn truncate(&mut self, predicate: Option<&str>, commit: &CommitOptions) -> Result<Report, TableError> {
-        self.delete_where("truncate", predicate.unwrap_or("TRUE"), commit).await
+        self.take_out_where(Going::Partitions(predicate), commit).await
     }
 
-    async fn delete_where(
-        &mut self,
-        statement: &'static str,
-        predicate: &str,
-        commit: &CommitOptions,
-    ) -> Result<Report, TableError> {
+    async fn take_out_where(&mut self, going: Going<'_>, commit: &CommitOptions) -> Result<Report, TableError> {
+        let (statement, predicate) = match going {
+            Going::Rows(predicate) => ("delete", predicate),
+            Going::Partitions(predicate) => ("truncate", predicate.unwrap_or("TRUE")),
+        };
         let mut plannings = 0;
         loop {
             plannings += 1;
@@ -137,7 +146,11 @@ impl Table {
                 return Ok(done);
             }
             let expr = bound(predicate, &held)?;
-            let mut plan = delete(self.store(), &*held.snapshot, &expr, predicate, &writing(commit)).await?;
+            let (store, view, writing) = (self.store(), &*held.snapshot, writing(commit));
+            let mut plan = match going {
+                Going::Rows(text) => delete(store, view, &expr, text, &writing).await?,
+                Going::Partitions(text) => truncate(store, view, &expr, text, &writing).await?,
+            };
             plan.lost_plannings = plannings - 1;
             let report = self.commit_plan(&held, plan, commit).await?;
             if let Some(report) = self.planned_again(report, plannings, commit).await? {

@@ -221,6 +221,13 @@ fn the_history_tells_what_statements_were_told() {
     assert_eq!(history[2]["parameters"]["mode"], "Append");
     let text = lakebed.ok(&["history", "trips"]).stdout;
     assert!(text.contains("DELETE (id = 1)") && text.contains("UPDATE (id > 2)"), "{text}");
+    // A truncate of rows is a deletion; one of the whole table is what it says.
+    lakebed.ok(&["truncate", "trips", "--where", "id = 2"]);
+    lakebed.ok(&["truncate", "trips"]);
+    let history = lakebed.json(&["history", "trips"]);
+    assert_eq!((&history[0]["operation"], &history[1]["operation"]), (&json!("TRUNCATE"), &json!("DELETE")));
+    assert_eq!(history[0]["metrics"]["numDeletedRows"], "1", "{history}");
+    assert_eq!(ids(&lakebed, &[]), [0_i64; 0]);
 }
 
 /// What ours read may be an older version of the base: there the row that it deletes was still in a file of its own.

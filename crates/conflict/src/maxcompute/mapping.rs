@@ -13,7 +13,7 @@ impl MaxComputeFacts {
     /// A commit that carries a protocol, metadata or a domain is outside the matrix, and so is a bulk commit. One whose file
     /// actions all say `dataChange: false` is a compaction, see [`Hints`]. Otherwise the operation's name counts, and where the
     /// name is not known its kind. A write that takes files out is an overwrite, or an update where it selects rows by a
-    /// filter over data columns.
+    /// filter over data columns; a TRUNCATE, of the table or of partitions, is an overwrite by no rows.
     ///
     /// Partitions are those of its files; an overwrite that names its scope touches that, and one whose scope cannot be put
     /// in partitions touches the whole table.
@@ -28,7 +28,8 @@ impl MaxComputeFacts {
         }
     }
 
-    /// A Lance transaction. Lance has no partitions, so it touches the whole table; only `ReserveFragments`, which changes
+    /// A Lance transaction. Lance has no partitions, so it touches the whole table, and its clients truncate by a `Delete`, which is an
+    /// update; only `ReserveFragments`, which changes
     /// neither rows nor definitions, touches nothing. Indices, column changes, replacements and overlays, configuration,
     /// `Restore`, `Clone` and memtables are outside the matrix.
     #[must_use]
@@ -130,7 +131,7 @@ fn delta_partitions(facts: &DeltaFacts, kind: MaxComputeKind, columns: &[Partiti
     }
     let mut partitions: Vec<Partition> = Vec::new();
     if kind == MaxComputeKind::Overwrite {
-        if facts.footprint.read_whole_table || &*facts.operation == "TRUNCATE" {
+        if facts.footprint.read_whole_table {
             return None;
         }
         for read in &facts.footprint.predicates {

@@ -203,6 +203,25 @@ fn delta_overwrites_touch_their_scope() {
     // A scope that is no list of partitions may hold any of them.
     let range = Expr::column("p").binary(BinaryOp::Less, Expr::Literal(Scalar::Int(2)));
     assert_eq!(over(Some(range), "2"), Verdict::LaterOverwrites);
+    // A truncate is one by no rows: of the partitions whose files go, or of the whole table where it says so.
+    let truncate = |whole| {
+        let mut ours = commit("TRUNCATE", &[], &[file("b", Some("1"), true)]);
+        ours.footprint.read_whole_table = whole;
+        mapped(&ours)
+    };
+    for (whole, p, verdict) in [
+        (false, "1", Verdict::LaterOverwrites),
+        (false, "2", Verdict::Compatible),
+        (true, "1", Verdict::LaterOverwrites),
+        (true, "2", Verdict::LaterOverwrites),
+    ] {
+        assert_eq!(judge(&truncate(whole), &insert(p)).verdict, verdict, "{whole} {p}");
+        assert_eq!(
+            judge(&insert(p), &truncate(whole)).verdict.accepts(),
+            verdict == Verdict::Compatible,
+            "{whole} {p}"
+        );
+    }
     // One that selects rows is an update.
     let rows = Expr::column("v").binary(BinaryOp::Less, Expr::Literal(Scalar::Int(2)));
     assert_eq!(over(Some(rows), "1"), Verdict::Retryable);

@@ -23,6 +23,9 @@ pub(super) fn landed(actions: &[Action]) -> DeltaFacts {
     if let Some(change) = &mut facts.metadata {
         change.identity_only = info.and_then(|info| info.tag(IDENTITY_TAG)).is_some_and(|text| text != "false");
     }
+    let scope = info.and_then(|info| info.parameter("predicate"));
+    // Without one it was of the whole table, whatever stood in it.
+    facts.footprint.read_whole_table = &*facts.operation == "TRUNCATE" && scope.is_none();
     let blind = facts.landed_blind();
     facts.kind = kind_of(&facts, blind);
     facts.footprint.blind = blind;

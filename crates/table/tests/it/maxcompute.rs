@@ -42,6 +42,7 @@ enum Job {
     Overwrite,
     /// Only partitions that the new rows belong to.
     OverwriteDynamic,
+    Truncate,
     Insert,
     Delete,
     Update,
@@ -51,9 +52,10 @@ enum Job {
     Major,
 }
 
-const JOBS: [Job; 9] = [
+const JOBS: [Job; 10] = [
     Job::Overwrite,
     Job::OverwriteDynamic,
+    Job::Truncate,
     Job::Insert,
     Job::Delete,
     Job::Update,
@@ -66,7 +68,7 @@ const JOBS: [Job; 9] = [
 impl Job {
     const fn kind(self) -> Kind {
         match self {
-            Self::Overwrite | Self::OverwriteDynamic => Kind::Overwrite,
+            Self::Overwrite | Self::OverwriteDynamic | Self::Truncate => Kind::Overwrite,
             Self::Insert => Kind::Insert,
             Self::Delete | Self::Update | Self::Merge => Kind::Update,
             Self::Minor | Self::Clustering => Kind::Minor,
@@ -91,6 +93,7 @@ impl Job {
             Self::Overwrite => table.overwrite(source(new), &Scope::Whole, options).await,
             Self::OverwriteDynamic => table.overwrite(source(new), &Scope::Partitions, options).await,
             Self::Insert => table.append(source(new), options).await,
+            Self::Truncate => table.truncate(partitioned.then_some(within.as_str()), options).await,
             Self::Delete => table.delete(&format!("({within}) AND id % 10 = {who}"), options).await,
             Self::Update => {
                 table.update(&["v = -v".to_owned()], Some(&format!("({within}) AND id % 10 = {who}")), options).await

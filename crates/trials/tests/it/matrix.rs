@@ -72,7 +72,10 @@ fn kinds(statement: &Statement, tables: Tables) -> (DeltaKind, PreciseKind, Lanc
         Statement::OverwritePartition(..) => {
             (DeltaKind::Overwrite, PreciseKind::Overwrite, LanceKind::Update, M::Overwrite)
         }
-        // In both formats' logs a truncate of a part of the table is a DELETE.
+        // An overwrite by no rows; of a Lance table, which has no partitions, a Delete.
+        Statement::Truncate(_) if tables.format == TableFormat::Delta => {
+            (DeltaKind::Delete, PreciseKind::Overwrite, LanceKind::Delete, M::Overwrite)
+        }
         Statement::Truncate(_) | Statement::Delete(_) => {
             (DeltaKind::Delete, PreciseKind::Delete, LanceKind::Delete, M::Update)
         }
@@ -94,7 +97,12 @@ fn kinds(statement: &Statement, tables: Tables) -> (DeltaKind, PreciseKind, Lanc
 /// The cell of a pair. Under the policies that judge rows, what stands beside the rows is judged by the format's own checks: registers of
 /// Delta tables, and on Lance tables fields, configuration and indices, by which alone some operations are judged.
 fn cell(tables: Tables, policy: &str, ours: &Statement, landed: &Statement) -> Entry {
-    let (ours, landed) = (kinds(ours, tables), kinds(landed, tables));
+    let is_truncate = matches!(landed, Statement::Truncate(_));
+    let (ours, mut landed) = (kinds(ours, tables), kinds(landed, tables));
+    if is_truncate {
+        // What stands in an entry are the files that went, and no scope.
+        landed.1 = PreciseKind::Delete;
+    }
     let delta = |level| {
         let table = table_of(level);
         entry(&table.rows[ours.0.at()].cells[landed.0.at()], table.first)

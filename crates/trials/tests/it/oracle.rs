@@ -193,13 +193,10 @@ fn compacted(layout: Layout, landed: &Statement, tables: Ground) -> Says {
 fn copies_what_went(pair: &Pair) -> bool {
     let ([_, took, _], [_, takes, _]) = (files(&pair.landed), files(&pair.ours));
     match (&pair.ours, &pair.landed) {
-        // Files that go as they are leave nothing that would have to be found elsewhere.
-        (Statement::Truncate(_), Statement::Truncate(_) | Statement::Overwrite(_) | Statement::Restore(..)) => false,
         // The keys stand in files that were there before the restored version.
         (Statement::Merge(_), Statement::Restore(..)) => false,
-        (Statement::Delete(_) | Statement::Truncate(_) | Statement::Update(..) | Statement::Merge(_), _) => {
-            takes.meet(took, pair.apart)
-        }
+        // A truncate takes files out as they are.
+        (Statement::Delete(_) | Statement::Update(..) | Statement::Merge(_), _) => takes.meet(took, pair.apart),
         _ => false,
     }
 }
@@ -224,7 +221,8 @@ fn by_rows(pair: &Pair, start: &State, reorders: bool, tables: Ground) -> Says {
             let filter = *filter;
             Box::new(move |row| filter.meets(row))
         }
-        Statement::Truncate(p) => {
+        // Whatever stands in the partitions of a Delta table goes.
+        Statement::Truncate(p) if tables.format == TableFormat::Lance => {
             let filter = Filter::partition(*p);
             Box::new(move |row| filter.meets(row))
         }
@@ -235,6 +233,7 @@ fn by_rows(pair: &Pair, start: &State, reorders: bool, tables: Ground) -> Says {
         Statement::Append(_)
         | Statement::Overwrite(_)
         | Statement::OverwritePartition(..)
+        | Statement::Truncate(_)
         | Statement::Compact(_)
         | Statement::Restore(..)
         | Statement::Set(..) => Box::new(|_| false),
@@ -283,6 +282,7 @@ fn job(statement: &Statement, tables: Ground) -> Job {
     match statement {
         Statement::Append(_) | Statement::AppendRead(..) => Job::Insert,
         Statement::Overwrite(_) | Statement::OverwritePartition(..) => Job::Overwrite,
+        Statement::Truncate(_) if tables.format == TableFormat::Delta => Job::Overwrite,
         Statement::Truncate(_) | Statement::Delete(_) | Statement::Update(..) | Statement::Merge(_) => Job::Update,
         Statement::Compact(Layout::Major) if tables.in_place => Job::Major,
         Statement::Compact(_) => Job::Minor,
@@ -317,7 +317,9 @@ fn by_matrix(pair: &Pair, tables: Ground) -> Says {
         (
             Statement::Delete(_) | Statement::Truncate(_) | Statement::Update(..) | Statement::Merge(_),
             Statement::Compact(landed),
-        ) if *landed == Layout::Clustered || !tables.in_place => Says::Impossible("rows-moved"),
+        ) if ours == Job::Update && (*landed == Layout::Clustered || !tables.in_place) => {
+            Says::Impossible("rows-moved")
+        }
         _ => Says::Accepted,
     }
 }
