@@ -192,7 +192,7 @@ pub(crate) struct VersionArgs {
     /// The version with this number.
     #[arg(long, value_name = "N", conflicts_with = "timestamp")]
     pub(crate) version: Option<u64>,
-    /// The version that stood at this time: RFC 3339, a local time, or -10m, -2h, -7d from now.
+    /// The version that stood at this time: RFC 3339, a local time, -10m, -2h, -7d from now, or milliseconds since 1970.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) timestamp: Option<String>,
 }

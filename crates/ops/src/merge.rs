@@ -177,7 +177,8 @@ impl Source {
             if by_key.insert(text.clone(), row as u64).is_some() {
                 return Err(OpsError::Invalid {
                     problem: format!(
-                        "[DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE] two rows of the source have the key {text}"
+                        "[DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE] two rows of the source have the key {}",
+                        shown(&rows, &key, row)
                     ),
                     advice: "give one row for each key".to_owned(),
                 });
@@ -350,6 +351,15 @@ fn key_of(batch: &RecordBatch, key: &[Column], row: usize) -> Result<Option<Stri
         }
     }
     Ok(Some(text))
+}
+
+/// A key, for people.
+fn shown(batch: &RecordBatch, key: &[Column], row: usize) -> String {
+    let one = |column: &Column| {
+        let value = batch.column_by_name(&column.name).and_then(|array| scalar_at(array, row));
+        format!("{} = {}", column.name, value.unwrap_or(Scalar::Null))
+    };
+    key.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// The length in front keeps the parts of a key apart, whatever they hold.

@@ -68,7 +68,7 @@ pub enum SqlError {
         name: String,
     },
     /// No such column.
-    #[error("unknown column `{name}`; the columns are: {columns}")]
+    #[error("unknown column `{name}`; the columns are: {columns} (a text stands in single quotes)")]
     UnknownColumn {
         /// The path as written.
         name: String,
@@ -85,7 +85,7 @@ pub enum SqlError {
     },
     /// Not a point in time, or outside the range of microseconds.
     #[error(
-        "`{text}` is not a time; use 2024-01-15T10:30:00Z, 2024-01-15 10:30:00 (local), or -10m, -2h, -7d (before now)"
+        "`{text}` is not a time; use 2024-01-15T10:30:00Z, 2024-01-15 10:30:00 (local), -10m, -2h, -7d (before now), or milliseconds since 1970"
     )]
     Time {
         /// The text.

@@ -5,8 +5,8 @@ use crate::error::{SqlError, excerpt};
 use jiff::tz::TimeZone;
 use std::time::Duration;
 
-/// Reads a point in time: RFC 3339; `2024-01-15 10:30:00` (also a bare date), in `zone`; or a duration with a minus sign,
-/// which counts back from now. `now_micros` and the answer are microseconds since 1970-01-01 UTC.
+/// Reads a point in time: RFC 3339; `2024-01-15 10:30:00` (also a bare date), in `zone`; a duration with a minus sign,
+/// which counts back from now; or milliseconds since 1970-01-01 UTC, of 12 to 14 digits. `now_micros` and the answer are microseconds since 1970-01-01 UTC.
 ///
 /// ```
 /// use jiff::tz::TimeZone;
@@ -22,9 +22,15 @@ pub fn parse_time(text: &str, now_micros: i64, zone: &TimeZone) -> Result<i64, S
     let relative = trimmed.strip_prefix('-').and_then(|length| parse_duration(length).ok());
     let found = match relative {
         Some(length) => i64::try_from(length.as_micros()).ok().and_then(|micros| now_micros.checked_sub(micros)),
-        None => parse_timestamp(trimmed, zone),
+        None => epoch_ms(trimmed).or_else(|| parse_timestamp(trimmed, zone)),
     };
     found.ok_or_else(|| SqlError::Time { text: excerpt(text) })
+}
+
+/// Milliseconds as programs show them, in microseconds. So many digits are no date.
+fn epoch_ms(text: &str) -> Option<i64> {
+    let is_number = (12..=14).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse::<i64>().ok().filter(|_| is_number)?.checked_mul(1_000)
 }
 
 /// Reads a length of time: a whole number and `ms`, `s`, `m`, `h`, `d` or `w`; several add up, as in `1h30m`. A day has 24

@@ -253,6 +253,10 @@ impl Reader<'_> {
                 self.take_word("precision");
                 Ok(ColumnType::Double)
             }
+            // A length would be a promise that no table here keeps.
+            _ if self.rest.first() == Some(&Token::LParen) => {
+                Err(SqlError::Type { text: excerpt(&format!("{name}(…)")) })
+            }
             _ => simple_type(&name).ok_or_else(|| SqlError::Type { text: excerpt(&name) }),
         }
     }

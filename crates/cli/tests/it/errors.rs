@@ -20,6 +20,28 @@ fn errors_name_the_object_and_the_next_step() {
     assert!(told.contains("gopher"), "{told}");
 }
 
+/// What a newcomer gets wrong first, in the words that the newcomer used.
+#[test]
+fn slips_are_answered_in_the_users_words() {
+    let lakebed = trips();
+    lakebed.write("words.csv", "id,city,fare\nfour,Rom,1\n");
+    let told = lakebed.fails(1, &["append", "trips", "words.csv"]);
+    assert!(told.contains("'four' is not a value of type long"), "{told}");
+    let told = lakebed.fails(2, &["scan", "trips", "--where", "city = Oslo"]);
+    assert!(told.contains("id, city, fare") && told.contains("single quotes"), "{told}");
+    lakebed.write("twice.csv", "id,city,fare\n1,Rom,1\n1,Bonn,2\n");
+    let told = lakebed.fails(1, &["merge", "trips", "twice.csv", "--on", "id"]);
+    assert!(told.contains("two rows of the source have the key id = 1;"), "{told}");
+    let told = lakebed.fails(2, &["create", "other", "--format", "delta", "--schema", "name varchar(10)"]);
+    assert!(told.contains("varchar") && told.contains("string"), "{told}");
+    // The time that the history shows to programs is one that it takes.
+    let history = lakebed.json(&["history", "trips"]);
+    for entry in history.as_array().unwrap() {
+        let shown = lakebed.json(&["show", "trips", "--timestamp", &entry["timestamp_ms"].to_string()]);
+        assert_eq!(shown["version"], entry["version"], "{history}");
+    }
+}
+
 /// In words for people, as an object for programs; usage errors too.
 #[test]
 fn errors_are_objects_where_json_is_asked_for() {

@@ -191,7 +191,7 @@ async fn deleted_rows_of_lists_and_damage_among_them() {
     }
     let arrays: Vec<ArrayRef> = vec![Arc::new(ids.finish()), Arc::new(lists.finish())];
     let batch = RecordBatch::try_new(arrow_schema(&columns).unwrap(), arrays).unwrap();
-    let whole = write_parquet(&[batch.clone()], &columns, &WriteOptions::default()).unwrap().bytes.to_vec();
+    let whole = write_parquet(std::slice::from_ref(&batch), &columns, &WriteOptions::default()).unwrap().bytes.to_vec();
     let deleted: RowSet = (0..500).filter(|row| row % 7 == 0 || (100..450).contains(row)).collect();
     let read = async |bytes: Vec<u8>, only: Option<RowSet>| {
         let store = stored(bytes.into()).await;

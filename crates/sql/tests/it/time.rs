@@ -44,6 +44,23 @@ fn points() {
     assert_eq!(print_timestamp(NOW), "2024-01-15T10:30:00Z");
 }
 
+/// As `history` shows them; the times are those that `date -u -d @…` prints.
+#[test]
+fn milliseconds_since_1970() {
+    for (text, time) in [
+        ("1705314600000", "2024-01-15T10:30:00Z"),
+        ("1705314600123", "2024-01-15T10:30:00.123Z"),
+        ("100000000000", "1973-03-03T09:46:40Z"),
+        ("99999999999999", "5138-11-16T09:46:39.999Z"),
+    ] {
+        assert_eq!(parse_time(text, NOW, &TimeZone::UTC), parse_time(time, NOW, &TimeZone::UTC), "{text}");
+        assert!(parse_time(text, NOW, &TimeZone::UTC).is_ok(), "{text}");
+    }
+    for text in ["17053146000", "170531460000000", "1705314600000.5", "+1705314600000"] {
+        assert!(parse_time(text, NOW, &TimeZone::UTC).is_err(), "{text}");
+    }
+}
+
 #[test]
 fn lengths() {
     for (text, seconds) in [

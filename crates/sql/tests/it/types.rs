@@ -61,6 +61,12 @@ fn a_schema() {
 #[test]
 fn refusals_name_the_trouble() {
     assert!(parse_columns("id blob").unwrap_err().to_string().contains("`blob` is not a column type"));
+    assert!(
+        parse_columns("id varchar(10)")
+            .unwrap_err()
+            .to_string()
+            .contains("`varchar(…)` is not a column type; use boolean")
+    );
     assert!(parse_columns("id int, ID long").unwrap_err().to_string().contains("`ID`"));
     for text in [
         "",

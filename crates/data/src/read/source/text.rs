@@ -23,8 +23,31 @@ pub(super) fn value(text: &str, to: &ColumnType) -> Result<Scalar, String> {
 /// Why a text is no value.
 pub(super) fn refusal(text: &str, to: &ColumnType) -> String {
     let shown: String = text.chars().take(SHOWN).collect();
-    let name = arrow_type(to).map_or_else(|_| format!("{to:?}"), |data_type| data_type.to_string());
-    format!("'{shown}' is not a value of type {name}, or not without loss")
+    format!("'{shown}' is not a value of type {}, or not without loss", named(to))
+}
+
+/// A type as users write it where they define a table; nested ones as Arrow has them.
+fn named(column_type: &ColumnType) -> String {
+    let name = match column_type {
+        ColumnType::Boolean => "boolean",
+        ColumnType::Byte => "byte",
+        ColumnType::Short => "short",
+        ColumnType::Integer => "int",
+        ColumnType::Long => "long",
+        ColumnType::Float => "float",
+        ColumnType::Double => "double",
+        ColumnType::String => "string",
+        ColumnType::Binary => "binary",
+        ColumnType::Date => "date",
+        ColumnType::Timestamp => "timestamp",
+        ColumnType::TimestampNtz => "timestamp_ntz",
+        ColumnType::Decimal { precision, scale } => return format!("decimal({precision},{scale})"),
+        ColumnType::Array(_) | ColumnType::Map(_, _) | ColumnType::Struct(_) | ColumnType::Other(_) => {
+            return arrow_type(column_type)
+                .map_or_else(|_| format!("{column_type:?}"), |data_type| data_type.to_string());
+        }
+    };
+    name.to_owned()
 }
 
 fn exact(text: &str, to: &ColumnType) -> Option<Scalar> {
