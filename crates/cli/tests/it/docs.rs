@@ -1,19 +1,17 @@
-//! Every command that a page shows is one: the program has it with those options, the chore, package, test or script is there. Pages
-//! whose commands touch a table are run.
+//! Every command that a page shows is one: the program has it with those options, the chore, package, test or script is there.
 
-use crate::common::{Lakebed, trips};
-use serde_json::json;
+use crate::common::Lakebed;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Every page for people, by its path.
-fn pages() -> Vec<(String, String)> {
+pub(crate) fn pages() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    for folder in ["", "docs", "examples/ray", "examples/spark"] {
+    for folder in ["", "docs", "docs/rules", "examples/ray", "examples/spark", "fuzz"] {
         for entry in std::fs::read_dir(root().join(folder)).unwrap().flatten() {
             let path = entry.path();
             if path.extension().is_some_and(|ending| ending == "md") {
@@ -24,12 +22,13 @@ fn pages() -> Vec<(String, String)> {
     found
 }
 
-/// The commands of a page: lines of its blocks of commands, and spans of code.
-fn commands(page: &str) -> Vec<String> {
+/// The commands of a page: lines of its blocks of commands or plain text, and spans of code.
+pub(crate) fn commands(page: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, block) in page.split("```").enumerate() {
         if at % 2 == 1 {
-            if let Some(lines) = block.strip_prefix("sh\n") {
+            let (language, lines) = block.split_once('\n').unwrap_or((block, ""));
+            if matches!(language, "" | "sh" | "text") {
                 found.extend(lines.lines().flat_map(|line| line.split(" && ")).map(str::to_owned));
             }
             continue;
@@ -39,7 +38,7 @@ fn commands(page: &str) -> Vec<String> {
     found.iter().map(|command| command.split(" # ").next().unwrap_or_default().trim().to_owned()).collect()
 }
 
-fn words(command: &str) -> Vec<&str> {
+pub(crate) fn words(command: &str) -> Vec<&str> {
     command.split_whitespace().collect()
 }
 
@@ -79,12 +78,45 @@ fn wrong_with_cargo(words: &[&str], manifests: &str, chores: &str) -> Option<Str
     if let Some(name) = named.iter().find(|name| !is_there(name)) {
         return Some(format!("nothing is called {name}"));
     }
+    let missing = |path: &str| (!root().join(path).is_file()).then(|| format!("{path} is not there"));
+    if let [manifest] = values(words, &["--manifest-path"]).as_slice() {
+        return missing(manifest);
+    }
+    if let Some(problem) = wrong_with_tests(words) {
+        return Some(problem);
+    }
     match words {
+        [_, _, "fuzz", "run", target, ..] => missing(&format!("fuzz/fuzz_targets/{target}.rs")),
         [_, "xtask", chore, ..] if chore.starts_with(|c: char| c.is_ascii_lowercase()) => {
             (!chores.contains(&format!("\"{chore}\""))).then(|| format!("there is no chore {chore}"))
         }
         _ => None,
     }
+}
+
+/// What is wrong with tests that are named: no test of the package, or module of tests, has the name in its own.
+fn wrong_with_tests(words: &[&str]) -> Option<String> {
+    let at = words.iter().position(|word| *word == "test")?;
+    let packages = values(words, &["-p"]);
+    let [package] = packages.as_slice() else { return None };
+    let name = *words[at..].iter().take_while(|word| **word != "--").last()?;
+    if [*package, "it"].contains(&name) || name.starts_with('-') || package.contains('<') {
+        return None;
+    }
+    let folder = root().join("crates").join(package.trim_start_matches("lakebed-")).join("tests/it");
+    (!has_test(&folder, name)).then(|| format!("{package} has no test that is called {name}"))
+}
+
+/// Whether a test below a folder, or a module of tests, has this in its name.
+fn has_test(folder: &Path, name: &str) -> bool {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| {
+        let path = entry.path();
+        if path.is_dir() {
+            return has_test(&path, name);
+        }
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        text.lines().any(|line| (line.contains("fn ") || line.contains("mod ")) && line.contains(name))
+    })
 }
 
 /// What is wrong with a script that is called: it is not there, or has no such option.
@@ -95,6 +127,11 @@ fn wrong_with_script(words: &[&str]) -> Option<String> {
     let unknown =
         words.iter().find(|word| word.starts_with("--") && !text.contains(**word) && !prepared.contains(**word))?;
     Some(format!("{script} has no option {unknown}"))
+}
+
+/// Whether this is our program, found by its name or at its place.
+pub(crate) fn is_program(word: &str) -> bool {
+    word == "lakebed" || word.ends_with("/release/lakebed")
 }
 
 #[test]
@@ -111,7 +148,7 @@ fn every_command_of_the_pages_is_one() {
             let words: Vec<&str> =
                 words(&command).into_iter().skip_while(|word| word.starts_with("LAKEBED_")).collect();
             let problem = match words.as_slice() {
-                ["lakebed", ..] => wrong_with_program(&lakebed, &words),
+                [program, ..] if is_program(program) => wrong_with_program(&lakebed, &words),
                 ["cargo", ..] => wrong_with_cargo(&words, &manifests, &chores),
                 [python, ..] if python.ends_with("python") => wrong_with_script(&words),
                 _ => continue,
@@ -122,26 +159,4 @@ fn every_command_of_the_pages_is_one() {
     }
     assert_eq!(wrong, Vec::<String>::new());
     assert!(seen.len() > 30, "the pages show commands: {seen:?}");
-}
-
-/// The explanation of docs/precise.md: the last commit of a table against one of ours.
-#[test]
-fn the_page_of_the_strict_policy_runs() {
-    let lakebed = trips();
-    lakebed.ok(&["delete", "trips", "--where", "city = 'Oslo'"]);
-    let page = std::fs::read_to_string(root().join("docs/precise.md")).unwrap();
-    let shown = commands(&page).into_iter().find(|command| command.starts_with("lakebed explain --policy precise"));
-    let shown = shown.expect("the page shows an explanation");
-    let ours = r#"{"reads":{"predicates":[["city = 'Oslo'"]]},"operation":"WRITE"}"#;
-    let add = r#"{"add":{"path":"x.parquet","partitionValues":{},"size":1,"modificationTime":1,"dataChange":true}}"#;
-    lakebed.write("ours.json", format!("{ours}\n{add}\n"));
-    let landed = "trips/_delta_log/00000000000000000002.json";
-    let command = shown.replace("00000000000000000007.json", landed).replace("TABLE", "trips");
-    let args: Vec<&str> = words(&command).into_iter().skip(1).filter(|word| *word != "--json").collect();
-    let explained = lakebed.json(&args);
-    assert_eq!(
-        (&explained["policy"], &explained["landed_index"].is_null()),
-        (&json!("precise"), &(explained["verdict"] == "compatible"))
-    );
-    assert!(["retryable", "need-facts", "compatible"].contains(&explained["verdict"].as_str().unwrap()), "{explained}");
 }

@@ -13,6 +13,7 @@ mod common;
 mod demo;
 mod distributed;
 mod docs;
+mod docs_run;
 mod errors;
 mod explain;
 mod health;
