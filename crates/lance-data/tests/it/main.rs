@@ -11,10 +11,12 @@ mod damage;
 mod differential;
 mod evolve;
 mod follows;
+mod having_read;
 mod keyed;
 mod maxcompute;
 mod odd;
 mod ours;
+mod pinned;
 #[expect(dead_code, reason = "other tests use all of it")]
 #[path = "../../../interop/tests/it/support/python.rs"]
 mod python;
