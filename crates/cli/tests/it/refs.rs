@@ -59,6 +59,16 @@ fn branches_go_their_own_way() {
         assert_eq!(lakebed.json(&["show", table, "--tag", "there"])["properties"]["b"], "1");
         assert_eq!(lakebed.json(&["show", table, "--tag", "v1"])["version"], 2);
     }
+    lakebed.ok(&["tag", "t.lance/tree/dev/x", "add", "older", "--version", "2"]);
+    for (table, asked) in [
+        ("t.lance", ["--tag", "older"]),
+        ("t.lance/tree/dev/x", ["--tag", "older"]),
+        ("t.lance/tree/dev/x", ["--version", "2"]),
+    ] {
+        let shown = lakebed.json(&["show", table, asked[0], asked[1]]);
+        assert_eq!((&shown["version"], &shown["properties"]), (&json!(2), &json!({"a": "1"})), "{table} {asked:?}");
+    }
+    lakebed.ok(&["tag", "t.lance", "remove", "older"]);
     let branches = lakebed.json(&["branch", "t.lance", "list"]);
     assert_eq!((&branches[0]["name"], &branches[0]["parent_version"]), (&json!("dev/x"), &json!(2)));
     assert!(lakebed.fails(2, &["branch", "t.lance", "remove", "dev/x"]).contains("tag there"));

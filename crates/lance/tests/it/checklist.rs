@@ -97,6 +97,8 @@ const CHECKLIST: &[Line] = &[
         says: "every version above the one read is judged, ascending; unknown and missing transactions are incompatible",
         tests: &[
             ("lance/tests/it/conflicts.rs", &["real_transactions_get_the_verdicts_of_pylance"]),
+            ("lance/tests/it/rebase.rs", &["a_transaction_in_its_own_file_is_asked_for"]),
+            ("table/tests/it/field_cases/rivals.rs", &["case_22_lance_every_rival_in_the_window_is_judged"]),
             ("table/tests/it/lance_names.rs", &["gaps_are_passed_over_and_named"]),
         ],
     },
