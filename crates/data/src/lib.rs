@@ -32,6 +32,6 @@ pub use read::{
     FileColumn, FileKey, FileNames, FileType, ParquetRows, ReadOptions, Rows, Source, TextTypes, open_source,
     read_parquet, source_columns,
 };
-pub use schema::{align, arrow_schema, arrow_type, columns_of, constant, scalar_at};
+pub use schema::{align, arrow_schema, arrow_type, columns_of, constant, narrow, scalar_at};
 pub use stats::{Collector, StatsColumns, truncate_max, truncate_min};
 pub use write::{ParquetSink, WriteOptions, WrittenFile, write_parquet};

@@ -2,6 +2,7 @@
 
 use crate::OpsError;
 use crate::values::Values;
+use crate::void;
 use arrow_schema::{DataType as ArrowType, Field, Fields};
 use lakebed_data::{StatsColumns, arrow_type};
 use lakebed_delta::Core;
@@ -22,6 +23,8 @@ pub struct Layout {
     pub(crate) in_file: Vec<Column>,
     /// The same under the names of files, with ids; absent where they have their own names.
     pub(crate) file_fields: Option<Vec<Field>>,
+    /// A column of which no file can hold what is to be known of it; its rows cannot be written.
+    pub(crate) unstorable: Option<String>,
     pub(crate) stats: StatsColumns,
     /// Deletes and updates mark rows rather than rewrite files.
     pub(crate) deletion_vectors: bool,
@@ -48,11 +51,11 @@ impl Layout {
     pub fn of(core: &Core) -> Result<Self, OpsError> {
         let (schema, mapping) = (&core.schema, core.mapping);
         let names = &core.metadata.partition_columns;
-        let is_partition = |field: &StructField| names.iter().any(|name| name.eq_ignore_ascii_case(&field.name));
-        // A column of type void is in no file.
-        let is_void = |field: &StructField| field.data_type == DataType::Primitive("void".to_owned());
-        let stored: Vec<&StructField> =
-            schema.fields.iter().filter(|field| !is_partition(field) && !is_void(field)).collect();
+        let is_partition = |field: &&StructField| names.iter().any(|name| name.eq_ignore_ascii_case(&field.name));
+        let own: Vec<&StructField> = schema.fields.iter().filter(|field| !is_partition(field)).collect();
+        let stored: Vec<StructField> = own.iter().filter_map(|field| void::stored(field)).collect();
+        let unstorable = own.iter().find_map(|field| void::unstorable(field));
+        let all_void = || own.first().filter(|_| stored.is_empty()).map(|field| field.name.clone());
         let file_fields = match mapping {
             ColumnMapping::None => None,
             ColumnMapping::Name | ColumnMapping::Id => {
@@ -69,6 +72,7 @@ impl Layout {
             partition: partition.collect(),
             in_file: stored.iter().map(|field| field.column()).collect(),
             file_fields,
+            unstorable: unstorable.or_else(all_void),
             stats: stats_columns(core, &stored),
             deletion_vectors: flag("deletionVectors", "delta.enableDeletionVectors"),
             change_feed: flag("changeDataFeed", "delta.enableChangeDataFeed"),
@@ -122,7 +126,7 @@ fn struct_fields(schema: &StructType, mapping: ColumnMapping) -> Result<Fields, 
 }
 
 /// Which columns get statistics, by their names in files: what the properties say, and those that rows are clustered by.
-fn stats_columns(core: &Core, stored: &[&StructField]) -> StatsColumns {
+fn stats_columns(core: &Core, stored: &[StructField]) -> StatsColumns {
     let (mapping, properties) = (core.mapping, &core.metadata.configuration);
     let mut leaves = Vec::new();
     stored.iter().for_each(|field| leaf_paths(field, mapping, ["", ""], &mut leaves));

@@ -63,6 +63,7 @@ mod tracking;
 mod update;
 mod values;
 mod view;
+mod void;
 
 pub use append::{Batches, OverwriteScope, append, candidates, delete, note_reads, overwrite, truncate};
 pub use changes::{Change, Changes};

@@ -8,7 +8,7 @@ use crate::values::repeated;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow_schema::{Field, Schema, SchemaRef};
 use arrow_select::take::take_record_batch;
-use lakebed_data::{ParquetSink, WriteOptions, WrittenFile, align, arrow_schema, scalar_at};
+use lakebed_data::{ParquetSink, WriteOptions, WrittenFile, align, arrow_schema, narrow, scalar_at};
 use lakebed_delta::partition;
 use lakebed_naming::Uuid;
 use lakebed_naming::delta::{data_file, partition_folder};
@@ -39,6 +39,7 @@ pub(crate) struct RowWriter<'a> {
     columns: Vec<Column>,
     partition: Vec<PartitionLayout>,
     in_file: Vec<Column>,
+    unstorable: Option<String>,
     options: WriteOptions,
     folder: &'static str,
     /// By the partition values as the log spells them, which are equal exactly when the values are.
@@ -75,6 +76,7 @@ impl<'a> RowWriter<'a> {
             columns: layout.columns.iter().chain(&extra).cloned().collect(),
             partition: layout.partition.clone(),
             in_file: layout.in_file.iter().chain(&extra).cloned().collect(),
+            unstorable: layout.unstorable.clone(),
             options,
             folder: if content == Content::Changes { CHANGES_FOLDER } else { "" },
             sinks: HashMap::new(),
@@ -109,15 +111,25 @@ impl<'a> RowWriter<'a> {
         rows: &RecordBatch,
     ) -> Result<(), OpsError> {
         if !self.sinks.contains_key(&key) {
+            self.refuse_unstorable()?;
             let parquet = ParquetSink::new(&self.in_file, self.options.clone())?;
             self.sinks.insert(key.clone(), Sink { partition, parquet });
         }
         let Some(sink) = self.sinks.get_mut(&key) else { return Ok(()) };
-        let indices: Vec<usize> = self.in_file.iter().filter_map(|c| rows.schema().index_of(&c.name).ok()).collect();
-        sink.parquet.write(&rows.project(&indices).map_err(OpsError::rows("a batch"))?)?;
+        sink.parquet.write(&narrow(rows, &self.in_file)?)?;
         let files = sink.parquet.take_files();
         let partition = sink.partition.clone();
         self.put(files, &key, &partition).await
+    }
+
+    fn refuse_unstorable(&self) -> Result<(), OpsError> {
+        let Some(column) = &self.unstorable else { return Ok(()) };
+        Err(OpsError::Invalid {
+            problem: format!(
+                "column {column} has the type void within a list or a map, or nothing beside it, and files hold no void"
+            ),
+            advice: "give it another type first".to_owned(),
+        })
     }
 
     /// The values of a partition as the log spells them.

@@ -26,3 +26,32 @@ fn every_type_has_its_form() {
     assert_eq!(keys, ["i", "l", "f", "d", "e", "b", "s", "x", "day", "at", "wall", "list", "m", "r"]);
     assert!(rows[1].as_object().unwrap().values().all(Value::is_null), "{rows}");
 }
+
+/// Rows from texts leave void and variant columns NULL, whether they name them or not; a value of them is refused by its place.
+#[test]
+fn columns_that_no_text_has_a_value_for_are_null() {
+    let lakebed = Lakebed::new();
+    let features = r#"["variantType"]"#;
+    let field =
+        |name: &str, type_name: &str| json!({"name": name, "type": type_name, "nullable": true, "metadata": {}});
+    let fields = [field("id", "long"), field("nothing", "void"), field("any", "variant")];
+    let schema = json!({"type": "struct", "fields": fields}).to_string();
+    let metadata = json!({"metaData": {
+        "id": "v", "format": {"provider": "parquet", "options": {}}, "schemaString": schema,
+        "partitionColumns": [], "configuration": {}
+    }});
+    std::fs::create_dir_all(lakebed.path("t/_delta_log")).unwrap();
+    let protocol = format!(
+        r#"{{"protocol":{{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":{features},"writerFeatures":{features}}}}}"#
+    );
+    lakebed.write("t/_delta_log/00000000000000000000.json", format!("{protocol}\n{metadata}\n"));
+    lakebed.write("a.jsonl", "{\"id\":1}\n{\"id\":2,\"nothing\":null,\"any\":null}\n");
+    lakebed.write("b.csv", "nothing,id\n,3\n");
+    lakebed.ok(&["append", "t", "a.jsonl"]);
+    lakebed.ok(&["append", "t", "b.csv"]);
+    let row = |id: i64| json!({"id": id, "nothing": null, "any": null});
+    assert_eq!(lakebed.json(&["scan", "t", "--where", "nothing IS NULL"]), json!([row(1), row(2), row(3)]));
+    lakebed.write("c.jsonl", "{\"id\":4,\"nothing\":4}\n");
+    let refused = lakebed.run(&["append", "t", "c.jsonl"]);
+    assert!(refused.code != 0 && refused.stderr.contains("column nothing, row 1"), "{refused:?}");
+}

@@ -29,6 +29,14 @@ pub fn align(batch: &RecordBatch, columns: &[Column]) -> Result<RecordBatch, Dat
     align_with(batch, columns, Extra::Refuse)
 }
 
+/// Rows that are aligned to their table, narrowed to some of its columns and of their fields, such as those that stand in files.
+///
+/// # Errors
+/// As [`align`], but what is not among `columns` is left out.
+pub fn narrow(batch: &RecordBatch, columns: &[Column]) -> Result<RecordBatch, DataError> {
+    align_with(batch, columns, Extra::Drop)
+}
+
 pub(crate) fn align_with(batch: &RecordBatch, columns: &[Column], extra: Extra) -> Result<RecordBatch, DataError> {
     let schema = super::arrow_schema(columns)?;
     let rows = batch.num_rows();

@@ -191,8 +191,12 @@ pub(crate) fn from_scalars(cells: &[Scalar], column_type: &ColumnType) -> Result
         ColumnType::TimestampNtz => Arc::new(cells.map(micros).collect::<TimestampMicrosecondArray>()),
         ColumnType::String => Arc::new(cells.map(text_of).collect::<StringArray>()),
         ColumnType::Binary => Arc::new(cells.map(bytes_of).collect::<BinaryArray>()),
+        // No scalar is of these types, but NULL is of every type.
         ColumnType::Array(_) | ColumnType::Map(_, _) | ColumnType::Struct(_) | ColumnType::Other(_) => {
-            return Err(super::unsupported("", &format!("{column_type:?}")));
+            if cells.clone().any(|cell| !cell.is_null()) {
+                return Err(super::unsupported("", &format!("{column_type:?}")));
+            }
+            new_null_array(&arrow_type(column_type)?, cells.len())
         }
     };
     Ok(array)

@@ -5,8 +5,8 @@ mod array;
 mod relabel;
 mod widen;
 
-pub use align::align;
 pub(crate) use align::{Extra, align_array, align_with};
+pub use align::{align, narrow};
 pub use array::{constant, scalar_at};
 pub(crate) use array::{from_scalars, literal, repeat};
 pub(crate) use relabel::relabel;

@@ -55,4 +55,5 @@ mod upkeep;
 mod vacuum;
 mod verify;
 mod verify_lance;
+mod void;
 mod wide;
