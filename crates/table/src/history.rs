@@ -1,6 +1,7 @@
 //! The versions of a table, newest first.
 
 use crate::file_versions::changes_data;
+use crate::load::delta::list_versions;
 use crate::load::delta::log_listing;
 use crate::load::{self, list_all};
 use crate::snapshot::{DeltaVersion, Snapshot};
@@ -32,7 +33,7 @@ impl Table {
     }
 
     async fn delta_history(&self, held: &DeltaVersion, limit: usize) -> Result<Vec<HistoryEntry>, TableError> {
-        let listed = list_all(&*self.place.store, LOG_FOLDER, None).await?;
+        let listed = list_versions(&*self.place.store, None).await?;
         let times = file_times(&listed);
         let stamped = stamped_from(held.snapshot.metadata());
         let mut history = Vec::new();

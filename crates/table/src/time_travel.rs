@@ -3,13 +3,13 @@
 //! Source: the Delta protocol's in-commit timestamps, and how Spark looks versions up where there are none: by the times of
 //! the commit files, each lifted above the one before. What a cleanup left without a base is no version any more.
 
+use crate::load::delta::list_versions;
 use crate::load::delta::{commits, log_listing};
-use crate::load::{lance_times_ascending, list_all};
+use crate::load::lance_times_ascending;
 use crate::snapshot::{DeltaVersion, Snapshot};
 use crate::{Table, TableError};
 use lakebed_delta::action::{Action, Metadata};
 use lakebed_naming::Version;
-use lakebed_naming::delta::LOG_FOLDER;
 use lakebed_storage::Listed;
 
 /// What a time after the newest version means.
@@ -38,7 +38,7 @@ impl Table {
     }
 
     async fn delta_version_at(&self, newest: &DeltaVersion, at_ms: i64, late: Late) -> Result<Version, TableError> {
-        let listed = list_all(&*self.place.store, LOG_FOLDER, None).await?;
+        let listed = list_versions(&*self.place.store, None).await?;
         let times = file_times(&listed);
         let (Some(first), Some(last)) = (times.first().copied(), times.last().copied()) else {
             return Err(self.too_early(at_ms, None, None));

@@ -25,6 +25,9 @@ const BATCH_ROWS: usize = 8192;
 /// No writer brings a file's name into fewer bytes than this, whatever the footer says of rows.
 const ROW_BYTES_MIN: usize = 32;
 
+/// Nor does one bring more rows than this into a byte. Rows of nothing take next to no bytes, and a page may hold two thousand million.
+const ROWS_PER_BYTE_MAX: usize = 64;
+
 /// Reads one object of a checkpoint, by its name JSON or Parquet.
 pub(crate) fn read(object: &str, bytes: &Bytes, take: &mut dyn FnMut(Action)) -> Result<(), DeltaError> {
     if object.ends_with(".json") {
@@ -55,6 +58,10 @@ pub(super) fn open<'a>(object: &'a str, bytes: &'a Bytes) -> Result<Opened<'a>, 
     let plain = ArrowReaderMetadata::load(bytes, options).map_err(|error| damaged(&error))?;
     if !has_sound_ranges(plain.metadata(), bytes.len()) {
         return Err(damaged(&"its footer names bytes that the file does not have"));
+    }
+    let rows = plain.metadata().row_groups().iter().fold(0_i64, |rows, group| rows.saturating_add(group.num_rows()));
+    if usize::try_from(rows).map_or(true, |rows| rows / ROWS_PER_BYTE_MAX > bytes.len()) {
+        return Err(damaged(&format_args!("its footer counts {rows} rows, which {} bytes cannot hold", bytes.len())));
     }
     let viewed = ArrowReaderOptions::new().with_schema(Arc::new(viewed(plain.schema())));
     let footer = ArrowReaderMetadata::try_new(Arc::clone(plain.metadata()), viewed).unwrap_or(plain);

@@ -12,7 +12,7 @@ use lakebed_commit::{
 };
 use lakebed_conflict::delta::{DeltaFacts, DeltaPolicy};
 use lakebed_naming::Version;
-use lakebed_naming::delta::{LOG_FOLDER, LogName, commit_path, list_after};
+use lakebed_naming::delta::{LOG_FOLDER, LogName, commit_path, is_past_versions, list_after};
 use lakebed_transaction::{Judgement, Reason, TransactionId, Verdict};
 
 /// Names per page of a listing: what object stores give at most.
@@ -150,7 +150,8 @@ impl Format for DeltaFormat {
             let LogName::Commit(version) = LogName::parse(name) else { return None };
             above.is_none_or(|above| version > above).then_some(EntryRef { version, modified_ms: listed.modified_ms })
         };
-        Ok(Page { entries: page.iter().filter_map(entry).collect(), complete: page.len() < limit })
+        let is_last = page.len() < limit || page.last().is_some_and(|last| is_past_versions(last.name.as_str()));
+        Ok(Page { entries: page.iter().filter_map(entry).collect(), complete: is_last })
     }
 
     fn render(&self, pending: &mut Pending, at: Version, now_ms: u64) -> Result<Rendered, FormatError> {

@@ -298,8 +298,8 @@ impl Load {
         let mut sidecars = Vec::new();
         for name in names {
             checkpoint::read_pieces(name.as_str(), self.bytes(name)?, self.files, &mut |piece| match &piece {
-                Piece::Other(action) if let Action::Sidecar(Sidecar { path, .. }) = &**action => {
-                    sidecars.push(checkpoint::sidecar_name(path));
+                Piece::Other(action) if let Action::Sidecar(Sidecar { path, size_in_bytes, .. }) = &**action => {
+                    sidecars.push((checkpoint::sidecar_name(path), *size_in_bytes));
                 }
                 Piece::File(_) | Piece::Info(_) | Piece::Other(_) | Piece::Ahead(_) => replay.apply(piece),
             })?;
@@ -308,12 +308,13 @@ impl Load {
         if self.files == FileUse::Skip {
             return Ok(Vec::new());
         }
-        let missing: Vec<ObjectName> = sidecars.iter().filter(|name| !self.fed.contains_key(*name)).cloned().collect();
+        let names = sidecars.iter().map(|(name, _)| name);
+        let missing: Vec<ObjectName> = names.filter(|name| !self.fed.contains_key(*name)).cloned().collect();
         if missing.is_empty() {
-            for name in &sidecars {
-                checkpoint::read_pieces(name.as_str(), self.bytes(name)?, self.files, &mut |piece| {
-                    replay.apply(piece);
-                })?;
+            for (name, size_bytes) in &sidecars {
+                let bytes = self.bytes(name)?;
+                check_size(name, bytes, *size_bytes)?;
+                checkpoint::read_pieces(name.as_str(), bytes, self.files, &mut |piece| replay.apply(piece))?;
             }
         }
         Ok(missing)
@@ -376,6 +377,15 @@ impl Load {
             advice: "load the table again; if it stays away, restore it from a copy".into(),
         })
     }
+}
+
+/// A sidecar is as large as the checkpoint says that it was written, where it says so; Spark's reader goes by that size, too.
+fn check_size(name: &ObjectName, bytes: &Bytes, size_bytes: i64) -> Result<(), DeltaError> {
+    if size_bytes <= 0 || i64::try_from(bytes.len()) == Ok(size_bytes) {
+        return Ok(());
+    }
+    let problem = format!("it has {} bytes, and the checkpoint says that it has {size_bytes}", bytes.len());
+    Err(DeltaError::damaged(name.as_str(), problem))
 }
 
 fn object(file: &ReplayFile) -> ObjectName {

@@ -286,7 +286,8 @@ fn the_log_is_listed_above_a_version() {
     let read = FORMAT.read_page(Some(Version::new(9)), &page, 1000).unwrap();
     assert_eq!(read.entries.iter().map(|entry| entry.version).collect::<Vec<_>>(), [Version::new(10)]);
     assert_eq!((read.entries[0].modified_ms, read.complete), (7, true));
-    assert!(!FORMAT.read_page(None, &page, 6).unwrap().complete);
+    assert!(!FORMAT.read_page(None, &page[..4], 4).unwrap().complete);
+    assert!(FORMAT.read_page(None, &page, 6).unwrap().complete, "behind such names no commit stands");
     assert_eq!(FORMAT.entry_name(Version::new(10)).as_str(), "_delta_log/00000000000000000010.json");
 }
 
@@ -324,11 +325,14 @@ fn rows_are_numbered_anew_for_every_attempt_and_the_mark_never_goes_down() {
     };
     follow(&mut pending, &landed(2, winner(9).as_bytes()));
     assert_eq!(numbers(&render(&mut pending, 3, 7_000)), (vec![(10, 3), (13, 3)], Some(15)));
+    // A winner that says nothing of the mark leaves it where the one before had set it.
+    follow(&mut pending, &landed(3, br#"{"commitInfo":{"timestamp":1,"isBlindAppend":true}}"#));
+    assert_eq!(numbers(&render(&mut pending, 4, 7_000)), (vec![(10, 4), (13, 4)], Some(15)));
     // A winner that sets it lower is wrong: the ids above are in use.
-    follow(&mut pending, &landed(3, winner(1).as_bytes()));
-    let bytes = render(&mut pending, 4, 7_000);
-    assert_eq!(numbers(&bytes), (vec![(10, 4), (13, 4)], Some(15)));
-    assert!(FORMAT.is_ours(&pending, &landed(4, &bytes)), "what is drawn for an attempt is part of no intent");
+    follow(&mut pending, &landed(4, winner(1).as_bytes()));
+    let bytes = render(&mut pending, 5, 7_000);
+    assert_eq!(numbers(&bytes), (vec![(10, 5), (13, 5)], Some(15)));
+    assert!(FORMAT.is_ours(&pending, &landed(5, &bytes)), "what is drawn for an attempt is part of no intent");
     let uncounted = Action::Add(Add::new("d.parquet", 1, 1));
     let error = Pending::on(base.core(), transaction(ID, "WRITE", vec![uncounted])).unwrap_err().to_string();
     assert!(error.contains("DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS"), "{error}");

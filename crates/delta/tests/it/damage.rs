@@ -161,6 +161,27 @@ fn lists_that_lack_levels_are_damage() {
     }
 }
 
+/// A few hundred bytes that stand for a million rows of nothing: reading them would take as long as their writer likes.
+#[test]
+fn rows_of_nothing_are_damage() {
+    use arrow_array::{ArrayRef, RecordBatch, new_null_array};
+    use arrow_schema::{DataType, Field, Schema};
+    use parquet::arrow::ArrowWriter;
+    use parquet::file::properties::WriterProperties;
+    use std::sync::Arc;
+    let add = DataType::Struct(vec![Field::new("path", DataType::Utf8, true)].into());
+    let schema = Arc::new(Schema::new(vec![Field::new("add", add.clone(), true)]));
+    let rows: ArrayRef = new_null_array(&add, 1 << 20);
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![rows]).unwrap();
+    let properties = WriterProperties::builder().set_data_page_row_count_limit(usize::MAX).build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    let bytes = writer.into_inner().unwrap();
+    assert!(bytes.len() < 8_192, "{}", bytes.len());
+    let error = load_bytes("_delta_log/00000000000000000010.checkpoint.parquet", bytes).unwrap_err();
+    assert!(error.contains("counts 1048576 rows"), "{error}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 

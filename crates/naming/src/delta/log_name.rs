@@ -160,6 +160,21 @@ pub fn list_after(version: Version) -> String {
     log_path(&format!("{:020}.", version.get()))
 }
 
+/// Whether a name sorts after every name in the log that begins with a version: a listing in byte order has nothing more of them
+/// behind it. Folders of the log and what writers left that died sort there, and may be many.
+///
+/// ```
+/// use lakebed_naming::Version;
+/// use lakebed_naming::delta::{commit_path, is_past_versions};
+///
+/// assert!(is_past_versions("_delta_log/_commit_0f2c6a1e.json.tmp") && is_past_versions("_delta_log/_sidecars/a.parquet"));
+/// assert!(!is_past_versions(&commit_path(Version::new(u64::MAX))) && !is_past_versions("_delta_log/.tmp/1.json"));
+/// ```
+#[must_use]
+pub fn is_past_versions(path: &str) -> bool {
+    path > log_path(":").as_str()
+}
+
 /// The version that a file name starts with, and what follows its dot.
 pub(crate) fn split_version(file_name: &str) -> Option<(Version, &str)> {
     let (digits, rest) = file_name.split_at_checked(VERSION_DIGITS)?;

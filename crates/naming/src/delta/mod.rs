@@ -33,7 +33,8 @@ pub use checkpoint::{CheckpointEncoding, CheckpointForm, CheckpointName, Checkpo
 pub use deletion_vector::DeletionVectorName;
 pub use listing::{Checkpoint, CheckpointKind, Compacted, IncompleteCheckpoint, LogFile, LogListing};
 pub use log_name::{
-    LAST_CHECKPOINT, LAST_VACUUM_INFO, LOG_FOLDER, LogName, commit_file, commit_path, list_after, log_path,
+    LAST_CHECKPOINT, LAST_VACUUM_INFO, LOG_FOLDER, LogName, commit_file, commit_path, is_past_versions, list_after,
+    log_path,
 };
 pub use path::{DataPath, NULL_PARTITION, data_file, encode_path, partition_folder, without_idle_segments};
 pub use segment::{CommitFile, LogSegment, ReplayFile};

@@ -1,6 +1,6 @@
 //! Loading a Delta version: the hint, the listing, and each needed object once.
 
-use super::{Look, READINGS, list_all, overtaken, read_all, still_stand};
+use super::{Look, READINGS, list_until, overtaken, read_all, still_stand};
 use crate::TableError;
 use crate::snapshot::DeltaVersion;
 use crate::time_travel::lifted;
@@ -9,8 +9,10 @@ use bytes::Bytes;
 use lakebed_commit::ObjectName;
 use lakebed_delta::{DeltaError, Head, Hint, Load, LoadHead, LoadStep, LogTail, Snapshot};
 use lakebed_naming::Version;
-use lakebed_naming::delta::{LAST_CHECKPOINT, LOG_FOLDER, LogListing, LogName, commit_path, log_path};
-use lakebed_storage::{Listed, Store};
+use lakebed_naming::delta::{
+    LAST_CHECKPOINT, LOG_FOLDER, LogListing, LogName, commit_path, is_past_versions, log_path,
+};
+use lakebed_storage::{Listed, Store, StoreError};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -74,7 +76,7 @@ async fn begun(
     // A hint above the version asked for would hide what that version needs.
     let hint = hint.filter(|hint| at.is_none_or(|at| hint.version <= at));
     let after = hint.map(|hint| hint.list_after());
-    let listed = list_all(store, LOG_FOLDER, after.as_ref().map(ObjectName::as_str)).await?;
+    let listed = list_versions(store, after.as_ref().map(ObjectName::as_str)).await?;
     if listed.is_empty() && hint.is_none() {
         return Ok(None);
     }
@@ -100,7 +102,7 @@ async fn newer_than(
     tail: Option<&LogTail>,
 ) -> Result<Option<DeltaVersion>, TableError> {
     let (base, look) = (held.snapshot.version(), Look::begin());
-    let listed = list_all(store, LOG_FOLDER, Some(&commit_path(base))).await?;
+    let listed = list_versions(store, Some(&commit_path(base))).await?;
     let commits = commits(&listed);
     let Some((newest, modified_ms)) = commits.last().copied() else {
         traced::replayed(base, 1);
@@ -228,6 +230,11 @@ impl Loading for LoadHead {
     }
 }
 
+/// Lists the log as far as versions go.
+pub(crate) async fn list_versions(store: &dyn Store, after: Option<&str>) -> Result<Vec<Listed>, StoreError> {
+    list_until(store, LOG_FOLDER, after, is_past_versions).await
+}
+
 /// Reads what the load asks for, after a hint and a listing.
 async fn replay<L: Loading>(
     store: &dyn Store,
@@ -247,7 +254,7 @@ async fn replay<L: Loading>(
             }
             LoadStep::Relist => {
                 requests += 1;
-                *listed = list_all(store, LOG_FOLDER, None).await?;
+                *listed = list_versions(store, None).await?;
                 load.relist(listed);
             }
             LoadStep::Done(loaded) => {

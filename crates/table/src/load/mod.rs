@@ -103,11 +103,21 @@ pub(crate) async fn lance_times_ascending(table: &Table, at_ms: i64) -> Result<V
 
 /// Lists a folder to its end.
 pub(crate) async fn list_all(store: &dyn Store, prefix: &str, after: Option<&str>) -> Result<Vec<Listed>, StoreError> {
+    list_until(store, prefix, after, |_| false).await
+}
+
+/// Lists a folder up to the page that ends with such a name, or to its end.
+async fn list_until(
+    store: &dyn Store,
+    prefix: &str,
+    after: Option<&str>,
+    is_past: impl Fn(&str) -> bool,
+) -> Result<Vec<Listed>, StoreError> {
     let mut names = store.list(prefix, after, PAGE).await?;
     let mut page = names.len();
-    while page == PAGE {
-        let last = names.last().map(|listed| listed.name.clone());
-        let more = store.list(prefix, last.as_deref(), PAGE).await?;
+    while let (PAGE, Some(last)) = (page, names.last().map(|listed| listed.name.clone()).filter(|last| !is_past(last)))
+    {
+        let more = store.list(prefix, Some(&last), PAGE).await?;
         page = more.len();
         names.extend(more);
     }
