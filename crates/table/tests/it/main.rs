@@ -38,6 +38,7 @@ mod partitions;
 mod pinned;
 mod precise;
 mod prepared;
+mod protocol_races;
 mod races;
 mod rebased;
 mod refused;

@@ -15,7 +15,7 @@ const VALUES: [Option<&str>; 9] = [
     Some("100%"),
     Some("x=y/z"),
     Some("snow ☃ \u{1F600}"),
-    Some("__HIVE_DEFAULT_PARTITION__x"),
+    Some("__HIVE_DEFAULT_PARTITION__"),
     Some("quote ' and \" and \\"),
     Some("a:b?c*d#e\t"),
 ];

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Op {
+pub(crate) enum Op {
     Append,
     Delete,
     DeleteWhole,
@@ -28,7 +28,7 @@ enum Op {
     AddColumn,
 }
 
-const ALL: [Op; 12] = [
+pub(crate) const ALL: [Op; 12] = [
     Op::Append,
     Op::Delete,
     Op::DeleteWhole,
@@ -43,7 +43,7 @@ const ALL: [Op; 12] = [
     Op::AddColumn,
 ];
 
-async fn perform(op: Op, table: &mut Table, options: &CommitOptions) -> Result<Report, TableError> {
+pub(crate) async fn perform(op: Op, table: &mut Table, options: &CommitOptions) -> Result<Report, TableError> {
     match op {
         Op::Append => table.append(source(batch([(70, "a", 70)])), options).await,
         Op::Delete => table.delete("p = 'a' AND id = 1", options).await,
@@ -74,7 +74,7 @@ async fn perform(op: Op, table: &mut Table, options: &CommitOptions) -> Result<R
 }
 
 /// Partition a in two files with some rows deleted, partition b in one.
-async fn base() -> Arc<dyn Store> {
+pub(crate) async fn base() -> Arc<dyn Store> {
     let (store, mut table) = table(true, &[VECTORS]).await;
     append(&mut table, batch((1..=4).map(|id| (id, "a", id)))).await;
     append(&mut table, batch([(5, "a", 5), (6, "a", 6), (11, "b", 11), (12, "b", 12)])).await;
