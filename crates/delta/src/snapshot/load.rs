@@ -9,7 +9,6 @@ use super::tail::{LogTail, Ratified};
 use crate::DeltaError;
 use crate::action::{Action, FileUse, InfoUse, Sidecar};
 use crate::checkpoint::{self, Piece};
-use crate::protocol::CATALOG_FEATURES;
 use bytes::Bytes;
 use lakebed_commit::ObjectName;
 use lakebed_naming::delta::{
@@ -203,7 +202,7 @@ impl Load {
             };
             match self.attempt(&segment)? {
                 Attempt::Done(snapshot) => {
-                    self.check_catalog(&snapshot)?;
+                    snapshot.check_catalog(self.tail.is_some())?;
                     return Ok(LoadStep::Done(snapshot));
                 }
                 Attempt::Needs(names) => {
@@ -220,21 +219,6 @@ impl Load {
             }
         }
         Err(self.first_problem.clone().unwrap_or(DeltaError::Names(NameError::NoTable)))
-    }
-
-    /// Of a table that a catalog manages, only the catalog knows which version is the newest.
-    fn check_catalog(&self, snapshot: &Snapshot) -> Result<(), DeltaError> {
-        let managed = CATALOG_FEATURES.iter().find(|feature| snapshot.protocol().supports(feature));
-        match (managed, &self.tail) {
-            (Some(feature), None) => Err(DeltaError::Unsupported {
-                object: "the table, which is managed by a catalog,".into(),
-                feature: (*feature).to_owned(),
-                advice: "ask its catalog for the newest version and the commits that are not published yet, and open it with \
-                         them as the log tail"
-                    .into(),
-            }),
-            (Some(_) | None, Some(_)) | (None, None) => Ok(()),
-        }
     }
 
     fn give_up(&self, error: NameError) -> Result<LoadStep, DeltaError> {

@@ -9,6 +9,7 @@ use crate::action::{
     Add, CommitInfo, DomainMetadata, FileUse, InfoUse, LeanInfo, Metadata, Protocol, Remove, TextMap, Txn,
 };
 use crate::commit::{ROW_TRACKING_DOMAIN, metadata_state, row_id_mark};
+use crate::protocol::CATALOG_FEATURES;
 use crate::schema::{ColumnMapping, StructType};
 use crate::upkeep::Retention;
 use bytes::Bytes;
@@ -196,6 +197,26 @@ impl Snapshot {
         let pieces = commit_pieces(&commit_path(version), &bytes, InfoUse::Keep, files)?;
         pieces.into_iter().for_each(|piece| replay.apply(piece));
         replay.finish_on(self, version)
+    }
+
+    /// Refuses a table that a catalog manages unless the catalog was `asked`: only it knows which version is the newest.
+    ///
+    /// A handle on an older version may come upon this, too: tables are given to a catalog while others hold them.
+    ///
+    /// # Errors
+    /// [`DeltaError::Unsupported`] with the feature.
+    pub fn check_catalog(&self, asked: bool) -> Result<(), DeltaError> {
+        let managed = CATALOG_FEATURES.iter().find(|feature| self.protocol().supports(feature));
+        match managed.filter(|_| !asked) {
+            Some(feature) => Err(DeltaError::Unsupported {
+                object: "the table, which is managed by a catalog,".into(),
+                feature: (*feature).to_owned(),
+                advice: "ask its catalog for the newest version and the commits that are not published yet, and open it with \
+                         them as the log tail"
+                    .into(),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// The version as a checkpoint written at `now_ms` (milliseconds since 1970) holds it: without the application transactions

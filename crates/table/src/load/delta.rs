@@ -130,6 +130,7 @@ async fn newer_than(
         let next = snapshot.advance(version, &bytes).map_err(|source| delta_error(store, source))?;
         snapshot = Arc::new(next);
     }
+    snapshot.check_catalog(tail.is_some()).map_err(|source| delta_error(store, source))?;
     debug_assert_eq!(snapshot.version(), newest, "every commit of the listing was applied");
     if look.is_late() && !still_stand(store, LOG_FOLDER, &listed, |name| is_commit_above(name, base)).await? {
         return load(store, None, tail).await;

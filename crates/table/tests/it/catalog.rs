@@ -103,3 +103,20 @@ async fn a_staged_commit_that_is_gone_is_an_error() {
     std::fs::remove_file(local.path(&commit(2))).unwrap();
     assert!(open(&local, Some(tail())).await.is_err());
 }
+
+/// A handle that stood on the table before it was given to a catalog: looking again is refused as opening is, and what it held stays.
+#[tokio::test]
+async fn a_handle_that_meets_the_catalog_later_is_refused_too() {
+    let local = Local::new();
+    local.commit(0, &crate::local::first(""), 9_000);
+    let mut table = open(&local, None).await.unwrap();
+    let protocol = format!(
+        r#"{{"protocol":{{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":{FEATURES},"writerFeatures":{WRITERS}}}}}"#
+    );
+    local.commit(1, &[info(100), protocol, metadata(&[], r#""delta.enableInCommitTimestamps":"true""#)], 9_100);
+    for error in [table.refresh().await.unwrap_err(), open(&local, None).await.unwrap_err()] {
+        let text = error.to_string();
+        assert!(text.contains("catalogManaged") && text.contains("log tail"), "{text}");
+    }
+    assert_eq!(table.version().get(), 0);
+}
