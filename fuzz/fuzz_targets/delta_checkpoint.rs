@@ -1,7 +1,7 @@
 //! A checkpoint of every form, alone: it is a version or it is refused.
 #![no_main]
 
-use lakebed_fuzz::{load, look};
+use lakebed_fuzz::{load, look, only_what_escapes};
 use libfuzzer_sys::fuzz_target;
 
 const FORMS: [&str; 4] = [
@@ -16,7 +16,7 @@ const TOP: &str = r#"{"checkpointMetadata":{"version":3}}
 {"metaData":{"id":"t","schemaString":"","partitionColumns":[],"configuration":{}}}
 {"sidecar":{"path":"s.parquet","sizeInBytes":0,"modificationTime":1}}"#;
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(init: only_what_escapes(), |bytes: &[u8]| {
     for name in FORMS {
         if let Some(snapshot) = load(&[(name, bytes)]) {
             look(&snapshot);
