@@ -7,7 +7,6 @@ mod commit;
 mod conflicts;
 mod conformance;
 mod damage;
-mod damaged_parts;
 mod deletion_vectors;
 mod images;
 mod mutations;
