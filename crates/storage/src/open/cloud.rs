@@ -13,6 +13,7 @@ pub(super) struct Place {
     /// Bucket or container.
     pub(super) bucket: String,
     /// The host behind an `@`, which only Azure's URLs have.
+    #[cfg_attr(not(feature = "azure"), expect(dead_code, reason = "the others are told by the bucket alone"))]
     pub(super) host: Option<String>,
     /// Percent-decoded as in any URL, without a `/` at its end.
     pub(super) folder: String,
