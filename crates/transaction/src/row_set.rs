@@ -74,7 +74,12 @@ impl RowSet {
 
 impl From<RoaringTreemap> for RowSet {
     fn from(bitmap: RoaringTreemap) -> Self {
-        Self(bitmap)
+        // A file may hold a part without rows; of two equal sets neither may have it.
+        if bitmap.bitmaps().all(|(_, part)| !part.is_empty()) {
+            return Self(bitmap);
+        }
+        let parts = bitmap.bitmaps().filter(|(_, part)| !part.is_empty());
+        Self(RoaringTreemap::from_bitmaps(parts.map(|(high, part)| (high, part.clone()))))
     }
 }
 

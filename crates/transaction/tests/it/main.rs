@@ -1,5 +1,6 @@
 //! Integration tests of `lakebed-transaction`.
 
+mod row_set;
 mod scalar;
 #[cfg(feature = "serde")]
 mod serialize;
