@@ -56,6 +56,9 @@ impl Fault {
     pub const COUNT: usize = Self::ALL.len();
 }
 
+/// After so many decisions everything works: a log that is read in pages of one may otherwise never be opened.
+const DECISIONS_MAX: u64 = 20_000;
+
 /// Decides each time that something could go wrong.
 ///
 /// Each decision has a number, and the seed and the number alone decide it. So single faults can be taken out of a run to find
@@ -80,7 +83,9 @@ impl Chaos {
         self.asked += 1;
         let draw = mix(self.seed ^ self.asked.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % 1_000;
         let rate = self.rates.get(fault as usize).copied().unwrap_or(0);
-        let strikes = draw < u64::from(rate) && self.only.as_ref().is_none_or(|only| only.contains(&self.asked));
+        let strikes = self.asked <= DECISIONS_MAX
+            && draw < u64::from(rate)
+            && self.only.as_ref().is_none_or(|only| only.contains(&self.asked));
         if strikes {
             self.fired.push((self.asked, fault));
         }
