@@ -98,11 +98,10 @@ impl<F: Format> Commit<F> {
                 // What was read before the listing and is not in it was cleaned away, or was never part of the history: an entry that
                 // filled a freed number and was withdrawn.
                 let is_listed = |version: &Version| entries.iter().any(|entry| entry.version == *version);
-                let gone = self.known.keys().copied().find(|version| *version > base && !is_listed(version));
-                let own = gone.filter(|gone| {
-                    self.known.get(gone).is_some_and(|landed| self.format.is_ours(&self.pending, landed))
-                });
-                if let Some(version) = own {
+                let gone = self.known.iter().find(|(version, _)| **version > base && !is_listed(version));
+                let is_own = gone.is_some_and(|(_, landed)| self.format.is_ours(&self.pending, landed));
+                let gone = gone.map(|(version, _)| *version);
+                if let (Some(version), true) = (gone, is_own) {
                     return self.unknown(version, "ours was there, and went before it was listed".to_owned());
                 }
                 if let Some(missing) = first_gap(base, &versions).or(refilled).or(gone) {
