@@ -3,7 +3,7 @@
 use crate::delta_model::{Intent, Model};
 use crate::family::{
     Cleanable, Family, Names, Opening, Plan, Planned, Planner, Read, Seen, bytes_of, digest_of, digest_of_all,
-    take_page,
+    is_followed, take_page,
 };
 use crate::rng::Rng;
 use crate::store::Store;
@@ -16,6 +16,7 @@ use lakebed_delta::{DeltaFormat, Hint, Load, LoadStep, Pending, Snapshot, Transa
 use lakebed_naming::Version;
 use lakebed_naming::delta::{LAST_CHECKPOINT, LOG_FOLDER, LogName, commit_path, log_path};
 use lakebed_transaction::{BinaryOp, Column, ColumnType, Expr, Scalar, TransactionId};
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 /// The partitions that files lie in.
@@ -382,8 +383,12 @@ impl Family for Delta {
         let Some(newest) = listed.iter().filter_map(|(name, _)| checkpoint(name)).max() else {
             return Cleanable::default();
         };
+        let commits: BTreeMap<Version, u64> =
+            listed.iter().filter_map(|(name, at_ms)| Some((Self::entry_version(name)?, *at_ms))).collect();
         let below = |object: &ObjectName| {
-            checkpoint(object).or_else(|| Self::entry_version(object)).is_some_and(|version| version < newest)
+            checkpoint(object)
+                .or_else(|| Self::entry_version(object))
+                .is_some_and(|version| version < newest && is_followed(&commits, version, before_ms))
         };
         let old = listed.iter().filter(|(name, at_ms)| *at_ms < before_ms && below(name));
         Cleanable { old: old.map(|(name, _)| name.clone()).collect(), kept: Vec::new() }

@@ -9,6 +9,7 @@ use lakebed_naming::Version;
 use lakebed_transaction::TransactionId;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Bound;
 
 /// Objects that were read for a plan; `None` where the object is not there.
 pub(crate) type Read = HashMap<ObjectName, Option<Bytes>>;
@@ -218,6 +219,12 @@ pub(crate) trait Family: Sized + 'static {
     fn checkpoint(snap: &Self::Snap, now_ms: u64) -> Vec<(ObjectName, Bytes)>;
     /// The folder in which the entries stand.
     fn folder() -> ObjectName;
+}
+
+/// Whether the version after this one is older than `before_ms`. Only then its number may be freed: a writer that looked before it was
+/// there, and whose request comes late, could otherwise take it again while somebody still trusts a look from before the next one.
+pub(crate) fn is_followed(times: &BTreeMap<Version, u64>, at: Version, before_ms: u64) -> bool {
+    times.range((Bound::Excluded(at), Bound::Unbounded)).next().is_some_and(|(_, at_ms)| *at_ms < before_ms)
 }
 
 /// What a cleanup may remove.

@@ -1,7 +1,7 @@
 //! Lance as the simulator drives it: opening, planning, upkeep.
 
 use crate::family::{
-    Cleanable, Family, Names, Opening, Plan, Planned, Planner, Read, Seen, bytes_of, digest_of, take_page,
+    Cleanable, Family, Names, Opening, Plan, Planned, Planner, Read, Seen, bytes_of, digest_of, is_followed, take_page,
 };
 use crate::lance_model::{Intent, Model};
 use crate::rng::Rng;
@@ -265,8 +265,11 @@ impl Family for Lance {
     }
 
     fn cleanable(listed: &[(ObjectName, u64)], before_ms: u64) -> Cleanable {
-        let newest = listed.iter().filter_map(|(name, _)| manifest_version(name)).max();
-        let is_old = |name: &ObjectName, at_ms: u64| at_ms < before_ms && manifest_version(name) != newest;
+        let versions: BTreeMap<Version, u64> =
+            listed.iter().filter_map(|(name, at_ms)| Some((manifest_version(name)?, *at_ms))).collect();
+        let is_old = |name: &ObjectName, at_ms: u64| {
+            at_ms < before_ms && manifest_version(name).is_some_and(|at| is_followed(&versions, at, before_ms))
+        };
         let (old, kept): (Vec<_>, Vec<_>) = listed
             .iter()
             .filter(|(name, _)| manifest_version(name).is_some())

@@ -80,6 +80,7 @@ fn seeds_that_once_failed_break_no_rule() {
         (Format::Lance, 53_731),
         (Format::Lance, 904_994),
         (Format::Lance, 1_277_511),
+        (Format::Lance, 1_992_527),
     ] {
         if let Err(failure) = check(format, seed, None) {
             panic!("{failure}");

@@ -245,6 +245,25 @@ pub(super) fn stat(path: &Path) -> io::Result<Option<Stat>> {
     }
 }
 
+/// When a file got its name, in seconds and nanoseconds of the file system's clock; `None` where it is gone, or the system does not say.
+pub(super) fn named_at(path: &Path) -> io::Result<Option<(i64, i64)>> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(changed(&metadata)),
+        Err(error) => absent(error),
+    }
+}
+
+#[cfg(unix)]
+fn changed(metadata: &fs::Metadata) -> Option<(i64, i64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.ctime(), metadata.ctime_nsec()))
+}
+
+#[cfg(not(unix))]
+fn changed(_: &fs::Metadata) -> Option<(i64, i64)> {
+    None
+}
+
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Ok(()) => Ok(()),

@@ -1,18 +1,23 @@
 //! Listing files in byte order without looking at more of them than asked for.
 
-use super::disk::{is_temporary, stat};
+use super::disk::{is_temporary, named_at, stat};
 use crate::Listed;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 /// No real table nests this deep; a mount that loops does.
 const DEPTH_MAX: usize = 128;
 
-/// So often a folder is read again in which files came meanwhile; beyond it they come faster than it is read.
-const READS_MAX: u32 = 64;
+/// So often a folder is read again in which files came meanwhile; beyond it they come faster than it is read, and their times decide.
+const READS_MAX: u32 = 8;
+
+/// Longer than a step of the coarse clock that gives files their times (10 ms where a kernel ticks a hundred times a second).
+const CLOCK_STEP: Duration = Duration::from_millis(11);
 
 /// The files below `root/prefix` whose names (relative to `root`) sort after `after`, the first `limit` of them.
 pub(super) fn list(root: &Path, prefix: &str, after: &str, limit: usize) -> io::Result<Vec<Listed>> {
@@ -55,11 +60,16 @@ impl Walk<'_> {
         let Some(mut names) = self.names(&path, name)? else { return Ok(()) };
         // A file that comes while a folder is read is shown or not, and one that came before it may be missing beside it. What was there
         // when a reading ended is in the next; where that shows nothing new, nothing is missing.
-        for _ in 0..READS_MAX {
+        for reads in 0.. {
             let Some(again) = self.names(&path, name)? else { return Ok(()) };
             let is_whole = again.is_subset(&names);
-            names = again;
+            let earlier = std::mem::replace(&mut names, again);
             if is_whole {
+                break;
+            }
+            if reads == READS_MAX {
+                let Some(settled) = self.settled(&path, name, &earlier)? else { return Ok(()) };
+                names = settled;
                 break;
             }
         }
@@ -78,6 +88,27 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What a folder holds into which files come faster than it is read: all that came no later than the last that an `earlier` reading
+    /// showed. A file gets its time with its name, so that these times rise in the order in which names come; a reading that begins a
+    /// step of the clock later shows them all. What came after them is left to the next listing.
+    fn settled(&self, path: &Path, name: &str, earlier: &HashSet<String>) -> io::Result<Option<HashSet<String>>> {
+        let file = |entry: &str| path.join(&entry[name.len()..]);
+        let mut newest = None;
+        for entry in earlier.iter().filter(|entry| !entry.ends_with('/')) {
+            newest = newest.max(named_at(&file(entry))?);
+        }
+        thread::sleep(CLOCK_STEP);
+        let Some(mut names) = self.names(path, name)? else { return Ok(None) };
+        let later: Vec<String> =
+            names.iter().filter(|entry| !entry.ends_with('/') && !earlier.contains(*entry)).cloned().collect();
+        for entry in later {
+            if named_at(&file(&entry))? > newest {
+                names.remove(&entry);
+            }
+        }
+        Ok(Some(names))
     }
 
     /// What a folder holds that is wanted; `None` where there is no folder.
