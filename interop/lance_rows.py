@@ -1,7 +1,7 @@
 """Makes, changes and reads Lance tables with columns of many types with pylance.
 
 `make TABLE` writes a table of two fragments with deleted rows and, behind them, a column that was added later; `rows TABLE`
-only reads; `delete`, `update`, `upsert`, `append`, `compact`, `index` and `optimize` change a table first; `ids` prints `{"ids"}`, pairs of `id` and
+only reads; `delete`, `update`, `rewrite` (an update that leaves rows where they are), `upsert`, `append`, `compact`, `index` and `optimize` change a table first; `ids` prints `{"ids"}`, pairs of `id` and
 the row's own id, sorted; `blobs` makes a table with a blob column and prints `{"contents"}`: of each row id, text, and length and first byte
 of its blob; so does `contents` of a table that is there; `json` makes a table with a JSON column; `odd` makes a table of seldom types, `keyed` one with a primary key and `insert-key`
 merges a row into it by a handle on an older version; `query` prints `{"indexed", "scanned", "plan"}`: the ids of the rows that meet a predicate, found by
@@ -22,7 +22,7 @@ from common import parser, run
 
 EPOCH = datetime.datetime(2024, 1, 2, 3, 4, 5, 678901)
 SAFE_INTEGER = 1 << 53
-CHANGES = ["delete", "update", "upsert", "compact", "index", "optimize", "append"]
+CHANGES = ["delete", "update", "rewrite", "upsert", "compact", "index", "optimize", "append"]
 COMMANDS = ["make", "odd", "json", "blobs", "contents", "keyed", "insert-key", "rows", "ids", "query", *CHANGES]
 # A blob stands in its data file, among others in a file beside it, or in one of its own.
 BLOB_SIZES = [10, None, 100000, 5 << 20, 0, 300000]
@@ -203,6 +203,10 @@ def change(given):
             dataset.delete(given.where)
         case "update":
             dataset.update({"s": "'theirs'"}, where=given.where)
+        case "rewrite":
+            ids = dataset.to_table(columns=["id"], filter=given.where)
+            rows = ids.append_column("s", pa.array(["theirs"] * ids.num_rows))
+            dataset.merge_insert("id").when_matched_update_all().write_mode("rewrite_columns").execute(rows)
         case "upsert":
             rows = dataset.to_table(filter=given.where)
             dataset.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)

@@ -6,7 +6,7 @@ use crate::suites::{plain, plain_store};
 use crate::tables::{BOTH, create, keys, set, through};
 use bytes::Bytes;
 use lakebed_storage::{CommitIndex, Create, Indexed, MemoryIndex, Store, StoreError};
-use lakebed_table::{OpenOptions, Table};
+use lakebed_table::{CommitOptions, OpenOptions, Table, TableFormat, VersionSpec};
 use lakebed_transaction::Outcome;
 use std::pin::pin;
 use std::sync::Arc;
@@ -84,6 +84,31 @@ async fn case_7_a_cleanup_leaves_the_body_of_what_is_reserved() {
     client.delete_all(&[body]).await.unwrap();
     assert_eq!(staged(&store).await, 0);
     assert_eq!(seen(&store, &index).await, [Some("first".into()), Some("first".into())]);
+}
+
+/// Field case 51: where the index says that a version stands, nothing is, and the store has it under the name of the other scheme. It
+/// is found there; once it is gone from there too, both names are told, and nobody commits over it.
+#[tokio::test]
+async fn case_51_a_version_that_the_index_names_wrongly_is_found_under_its_other_name() {
+    let (store, index) = (plain(), memory_index());
+    let mut table = create(&store, &index, TableFormat::Lance).await;
+    for key in ["first", "second"] {
+        assert!(matches!(set(&mut table, key).await, Outcome::Committed { .. }));
+    }
+    let (new, old) = (format!("_versions/{:020}.manifest", u64::MAX - 3), "_versions/3.manifest");
+    store.copy(&new, old).await.unwrap();
+    store.delete(&new).await.unwrap();
+    assert_eq!(keys(&store, &through(&index)).await, (vec!["first".to_owned(), "second".to_owned()], 2));
+    let opened = Table::open_store(Arc::clone(&store), &through(&index)).await.unwrap();
+    assert_eq!(opened.version().get(), 3);
+    assert_eq!(opened.at(VersionSpec::Number(3)).await.unwrap().version().get(), 3);
+    store.delete(old).await.unwrap();
+    let error = opened.at(VersionSpec::Number(3)).await.unwrap_err().to_string();
+    assert!(error.contains(&new) && error.contains(old), "{error}");
+    let mut late = Table::open_store(Arc::clone(&store), &through(&index)).await.unwrap();
+    let properties = [("test.third".to_owned(), "third".to_owned())].into();
+    let answer = late.set_properties(properties, Vec::new(), &CommitOptions::default()).await;
+    assert!(!matches!(&answer, Ok(report) if matches!(report.outcome, Outcome::Committed { .. })), "{answer:?}");
 }
 
 /// What a reader sees that lists and then reads.

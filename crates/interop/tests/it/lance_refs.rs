@@ -38,6 +38,12 @@ fn age(folder: &Path) {
     }
 }
 
+/// Everything that a version names is there, and every data file is named by one, be it a branch's.
+async fn sound(path: &Path) {
+    let verified = open(path).await.verify(|_| ()).await.unwrap();
+    assert!(verified.is_sound() && verified.strays.is_empty(), "{verified:#?}");
+}
+
 #[tokio::test]
 async fn tags_and_branches_of_both_are_read_by_both() {
     let Some(python) = Python::find() else { return };
@@ -102,7 +108,9 @@ async fn tags_and_branches_of_both_are_read_by_both() {
     assert_eq!(integers(&seen["by_version"]["ours"]), [0, 1, 2, 3, 4]);
     assert_eq!(integers(&seen["branches"]["dev/ours"]["ids"]), on_branch);
     assert_eq!(integers(&seen["branches"]["deeper"]["ids"]), expected);
+    sound(&path).await;
     act(&python, &["clean"], &path, &[]).await;
+    sound(&path).await;
     let mut table = open(&path).await;
     assert_eq!(rows_of(&table), ids.len() as u64);
     committed(&table.delete_rows(BTreeMap::from([(1, RowSet::from_iter([0]))]), "x", &plainly()).await.unwrap());

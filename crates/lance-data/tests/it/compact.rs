@@ -2,7 +2,7 @@
 
 use crate::python::Python;
 use crate::support::{Rows, answered, both_read, committed, open, plainly, scan, theirs, with};
-use lakebed_table::{CompactRequest, Compaction, ScanRequest, Table};
+use lakebed_table::{CompactRequest, Compaction, Prepared, ScanRequest, Table};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -231,6 +231,47 @@ async fn rows_under_an_index_of_addresses_are_not_put_in_order() {
     assert_eq!(report.metrics["fragments_covered"], 2);
     assert!(matches!(report.outcome, lakebed_transaction::Outcome::Nothing { .. }));
     both_read(&python, &path, &expected).await;
+}
+
+/// Field case 115: an index that was built before rows changed where they stand does not answer for their fragments.
+#[tokio::test(flavor = "multi_thread")]
+async fn case_115_an_index_does_not_cover_what_changed_while_it_was_built() {
+    let Some(python) = Python::find() else { return };
+    for arguments in [&[][..], &["--stable"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, aside) = (folder.path().join("table.lance"), folder.path().join("aside.lance"));
+        theirs(&python, "make", &path, arguments).await;
+        let before = files(&path, "_transactions");
+        copy(&path, &aside);
+        theirs(&python, "index", &aside, &["--column", "s"]).await;
+        let mut built = files(&aside, "_transactions");
+        built.retain(|name| !before.contains(name));
+        assert_eq!(built.len(), 1, "{built:?}");
+        copy(&aside.join("_indices"), &path.join("_indices"));
+        let expected = answered(&theirs(&python, "rewrite", &path, &["--where", "id = 1"]).await);
+        assert_eq!(expected[&1]["s"], json!("theirs"));
+
+        let message = std::fs::read(aside.join("_transactions").join(&built[0])).unwrap();
+        let mut table = open(&path).await;
+        let prepared = Prepared::LanceTransaction(message.into());
+        committed(&table.commit_prepared(prepared, &plainly()).await.unwrap());
+        for (predicate, ids) in [("s = 'theirs'", vec![1]), ("s = 's1 ü'", vec![]), ("s = 's11 ü'", vec![11])] {
+            assert_eq!(same_by_index(&python, &path, predicate, true).await, ids, "{arguments:?} {predicate}");
+        }
+        both_read(&python, &path, &expected).await;
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let there = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &there);
+        } else {
+            std::fs::copy(entry.path(), there).unwrap();
+        }
+    }
 }
 
 /// Field case 119: a compaction that loses leaves nothing behind.

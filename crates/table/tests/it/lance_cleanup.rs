@@ -134,6 +134,29 @@ async fn tags_branches_and_detached_versions_protect_their_files() {
     assert_eq!(versions(&store).await, [5, 8]);
 }
 
+/// Field case 78: what is left below the folders of files is exactly what the versions name that are left.
+#[tokio::test]
+async fn case_78_a_tag_keeps_its_own_files_and_no_others() {
+    let (store, table) = eight_versions().await;
+    table.create_tag("keep", 3).await.unwrap();
+    for stray in
+        ["data/abandoned.lance", "_deletions/0-3-7.bin", "_transactions/3-2b1c0d5e-0000-4000-8000-000000000001.txn"]
+    {
+        store.put(stray, Bytes::from_static(b"rows")).await.unwrap();
+    }
+    let aged: Arc<dyn Store> = Aged::by(&store, 30 * DAY);
+    opened(&aged).await.vacuum(None, false, false).await.unwrap();
+    assert_eq!(versions(&store).await, [3, 8]);
+    let mut named = BTreeSet::new();
+    for version in [3, 8] {
+        let Snapshot::Lance(held) = table.at(VersionSpec::Number(version)).await.unwrap() else { panic!("Lance") };
+        named.extend(read_back(&held.snapshot));
+        named.extend(held.snapshot.transaction_file().map(|name| name.to_string()));
+    }
+    let is_file = |name: &String| !["_versions/", "_refs/"].iter().any(|folder| name.starts_with(folder));
+    assert_eq!(names(&store).await.into_iter().filter(is_file).collect::<BTreeSet<_>>(), named);
+}
+
 #[tokio::test]
 async fn files_that_nobody_names_wait_for_a_week() {
     let (store, _) = eight_versions().await;

@@ -2,9 +2,11 @@
 
 use crate::support::{add, committed, isolated, opened, prepared_add, three_rows, unique_id, written_fragment};
 use lakebed_lance::manifest::{decode, encode};
+use lakebed_lance::transaction::{Head, Transaction, overwrite};
 use lakebed_storage::Store;
 use lakebed_storage::testing::{Counting, Operation};
-use lakebed_table::{CommitOptions, OpenOptions, Table, TableFormat, VersionSpec};
+use lakebed_table::{CommitOptions, OpenOptions, Prepared, Snapshot, Table, TableFormat, VersionSpec};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use Operation::{Create, Get, List, Put};
@@ -87,4 +89,13 @@ async fn no_fragment_id_is_given_twice() {
     let fragments = vec![written_fragment(&store, 2).await, written_fragment(&store, 2).await];
     committed(&table.append_fragments(fragments, &CommitOptions::default()).await.unwrap());
     assert_eq!(ids(&table), [0, 3, 4]);
+    let Snapshot::Lance(held) = table.snapshot().clone() else { panic!("a Lance table") };
+    let head = Head { read_version: Some(table.version()), id: unique_id(), properties: BTreeMap::new() };
+    let (fragments, fields) = (vec![written_fragment(&store, 2).await], held.snapshot.fields().to_vec());
+    let message = Transaction::new(overwrite(head, fragments, fields, BTreeMap::new()));
+    let prepared = Prepared::LanceTransaction(message.encoded().clone());
+    committed(&table.commit_prepared(prepared, &CommitOptions::default()).await.unwrap());
+    assert_eq!(ids(&table), [5]);
+    committed(&add(&mut opened(&store).await, &[6]).await);
+    assert_eq!(ids(&opened(&store).await), [5, 6]);
 }

@@ -59,3 +59,25 @@ async fn files_that_are_gone_or_short_and_strays_are_found() {
     let found = verified(&store).await;
     assert_eq!((only(&found).kind, only(&found).object.as_str()), ("missing", files[0].as_str()));
 }
+
+/// A transaction that the manifest holds is read there, so that its file may go; what lies in the folder of a data file is its own.
+#[tokio::test]
+async fn what_belongs_to_a_file_is_no_stray_and_a_transaction_is_missed_where_it_stands_nowhere() {
+    let (store, _, files) = lively().await;
+    let folder = files[0].strip_suffix(".lance").unwrap();
+    store.put(&format!("{folder}/01.blob"), "bytes".into()).await.unwrap();
+    let transactions = store.list("_transactions", None, 100).await.unwrap();
+    assert_eq!(transactions.len(), 5);
+    for entry in &transactions {
+        store.delete(&entry.name).await.unwrap();
+    }
+    let sound = verified(&store).await;
+    assert!(sound.is_sound() && sound.strays.is_empty(), "{sound:#?}");
+    let newest = format!("_versions/{:020}.manifest", u64::MAX - 5);
+    let mut file = lakebed_lance::manifest::decode("5", &store.get(&newest).await.unwrap().unwrap()).unwrap();
+    let named = format!("_transactions/{}", file.manifest.transaction_file);
+    file.transaction = None;
+    store.put(&newest, lakebed_lance::manifest::encode(&mut file).unwrap()).await.unwrap();
+    let found = verified(&store).await;
+    assert_eq!((only(&found).kind, only(&found).object.as_str()), ("missing", named.as_str()));
+}
