@@ -10,7 +10,7 @@ use bytes::Bytes;
 use lakebed_delta::{DeltaFormat, Head, Pending};
 use lakebed_naming::Version;
 use lakebed_ops::delta::append_statement;
-use lakebed_ops::{Batches, LOOKER, Layout, append};
+use lakebed_ops::{Batches, LOOKER, Layout, Plan, append};
 use lakebed_storage::Store;
 use lakebed_transaction::{Column, Outcome, TransactionId};
 use std::sync::Arc;
@@ -164,8 +164,14 @@ impl DeltaHead {
             report.metrics = counts(&plan);
             return Ok(report);
         }
+        let answer = self.commit(&plan, commit).await;
+        discard_lost(&*place.store, answer, plan.objects()).await
+    }
+
+    async fn commit(&mut self, plan: &Plan, commit: &CommitOptions) -> Result<Report, TableError> {
+        let (place, core) = (Arc::clone(&self.place), Arc::clone(self.head.core()));
         let now_ms = i64::try_from(place.clock.now_ms()).unwrap_or(i64::MAX);
-        let mut transaction = transaction(append_statement(&core, &plan, now_ms)?);
+        let mut transaction = transaction(append_statement(&core, plan, now_ms)?);
         application::mark(&mut transaction, place.clock.now_ms(), commit);
         let id = transaction.id.clone();
         let judged_by = policy::delta(commit.policy.as_deref(), Some(&core.metadata))?;
@@ -180,8 +186,7 @@ impl DeltaHead {
             }
         }
         let mut report = Report::of(ended.outcome, id);
-        report.metrics = counts(&plan);
-        discard_lost(&*place.store, &mut report, &plan).await;
+        report.metrics = counts(plan);
         Ok(report)
     }
 

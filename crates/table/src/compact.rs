@@ -1,6 +1,6 @@
 //! Compaction and clustering.
 
-use crate::delta_rows::bound;
+use crate::delta_rows::{bound, discard_lost};
 use crate::snapshot::{DeltaVersion, Snapshot};
 use crate::{CommitOptions, Report, Table, TableError};
 use lakebed_conflict::maxcompute::MAXCOMPUTE;
@@ -45,18 +45,21 @@ impl Table {
             let writing = Writing::default().with_engine(commit.engine.clone());
             let mut plan = compact(self.store(), &held.snapshot, &spec, &writing).await?;
             plan.lost_plannings = plannings - 1;
-            let mut report = self.commit_evolved(&held, None, &plan, commit).await?;
+            let mut answer = self.commit_evolved(&held, None, &plan, commit).await;
             let mut again = 0;
-            while may_follow(&report) && again < commit.rebases_max {
+            while answer.as_ref().is_ok_and(may_follow) && again < commit.rebases_max {
                 again += 1;
-                self.refresh().await?;
+                if let Err(error) = self.refresh().await {
+                    drop(discard_lost(&**self.store(), answer, plan.objects()).await);
+                    return Err(error);
+                }
                 let newest = self.delta_for("compact")?;
                 if !stands(&plan, &held, &newest) {
                     break;
                 }
-                report = self.commit_evolved(&newest, None, &plan, commit).await?;
+                answer = self.commit_evolved(&newest, None, &plan, commit).await;
             }
-            self.discard_lost(&mut report, &plan).await;
+            let report = discard_lost(&**self.store(), answer, plan.objects()).await?;
             if let Some(report) = self.planned_again(report, plannings, commit).await? {
                 return Ok(report);
             }

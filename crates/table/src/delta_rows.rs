@@ -270,13 +270,8 @@ impl Table {
         plan: Plan,
         commit: &CommitOptions,
     ) -> Result<Report, TableError> {
-        let mut report = self.commit_evolved(held, None, &plan, commit).await?;
-        self.discard_lost(&mut report, &plan).await;
-        Ok(report)
-    }
-
-    pub(crate) async fn discard_lost(&self, report: &mut Report, plan: &Plan) {
-        discard_lost(&**self.store(), report, plan).await;
+        let answer = self.commit_evolved(held, None, &plan, commit).await;
+        discard_lost(&**self.store(), answer, plan.objects()).await
     }
 
     /// Commits a plan, with the columns that it was made for where they are others than those of `held`. Its files stay whatever
@@ -440,16 +435,30 @@ pub(crate) fn transaction(statement: Statement) -> Transaction {
 
 /// Removes what was written for a statement that is known not to have been committed, and counts it. Who fails to remove
 /// it leaves it to a vacuum.
-pub(crate) async fn discard_lost(store: &dyn Store, report: &mut Report, plan: &Plan) {
-    match report.outcome {
-        Outcome::Conflict(_) | Outcome::Exhausted { .. } | Outcome::Nothing { .. } => {}
-        Outcome::Committed { .. } | Outcome::Unknown { .. } => return,
+pub(crate) async fn discard_lost(
+    store: &dyn Store,
+    answer: Result<Report, TableError>,
+    written: impl IntoIterator<Item = String>,
+) -> Result<Report, TableError> {
+    let lost = match &answer {
+        Ok(report) => match report.outcome {
+            Outcome::Conflict(_) | Outcome::Exhausted { .. } | Outcome::Nothing { .. } => true,
+            Outcome::Committed { .. } | Outcome::Unknown { .. } => false,
+        },
+        // These say that nothing was committed; another may come of looking again after the commit.
+        Err(error) => matches!(error, TableError::Commit { .. } | TableError::Delta { .. }),
+    };
+    if !lost {
+        return answer;
     }
     let mut removed = 0;
-    for name in plan.objects() {
+    for name in written {
         removed += u64::from(store.delete(&name).await.is_ok());
     }
-    report.metrics.insert("objects_discarded".to_owned(), removed);
+    answer.map(|mut report| {
+        report.metrics.insert("objects_discarded".to_owned(), removed);
+        report
+    })
 }
 
 /// An assignment, parsed and fitted to the table's columns.

@@ -1,5 +1,6 @@
 //! Columns that change: by themselves, or along with rows that have others.
 
+use crate::delta_rows::discard_lost;
 use crate::snapshot::{DeltaVersion, Snapshot};
 use crate::{CommitOptions, Report, Table, TableError, application};
 use lakebed_ops::{
@@ -127,8 +128,8 @@ impl Table {
             };
             plan.parameters.insert(allowed.to_owned(), "true".to_owned());
             plan.lost_plannings = plannings - 1;
-            let mut report = self.commit_evolved(&held, evolved.as_ref(), &plan, commit).await?;
-            self.discard_lost(&mut report, &plan).await;
+            let answer = self.commit_evolved(&held, evolved.as_ref(), &plan, commit).await;
+            let report = discard_lost(&**self.store(), answer, plan.objects()).await?;
             if let Some(report) = self.planned_again(report, plannings, commit).await? {
                 return Ok(report);
             }

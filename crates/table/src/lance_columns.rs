@@ -23,8 +23,8 @@ impl Table {
             plannings += 1;
             let held = self.lance_for("columns")?;
             let (message, written) = self.lance_change(&held, change).await?;
-            let report = self.commit_lance(&held, message, Beside::default(), Givers::One, commit).await?;
-            let report = self.counted(report, BTreeMap::new(), written).await;
+            let answer = self.commit_lance(&held, message, Beside::default(), Givers::One, commit).await;
+            let report = self.counted(answer, BTreeMap::new(), written).await?;
             if let Some(report) = self.planned_again(report, plannings, commit).await? {
                 return Ok(report);
             }
@@ -105,8 +105,8 @@ impl Table {
                     with_schema_metadata(message, held.snapshot.schema_metadata().clone())
                 }
             };
-            let report = self.commit_lance(&held, message, Beside::default(), Givers::One, commit).await?;
-            let report = self.counted(report, counts, written).await;
+            let answer = self.commit_lance(&held, message, Beside::default(), Givers::One, commit).await;
+            let report = self.counted(answer, counts, written).await?;
             if let Some(report) = self.planned_again(report, plannings, commit).await? {
                 return Ok(report);
             }

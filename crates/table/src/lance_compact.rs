@@ -79,8 +79,8 @@ impl Table {
         }
         let new = || plan.groups.iter().flat_map(|group| &group.new).map(|(fragment, _)| fragment);
         let mut written: Vec<String> = objects(new());
-        if let Some(lost) = self.name_deletions(held, &mut plan, &mut written, commit).await? {
-            return Ok(self.counted(lost, counts, written).await);
+        if let Some(lost) = self.name_deletions(held, &mut plan, &mut written, commit).await.transpose() {
+            return self.counted(lost, counts, written).await;
         }
         let moved = plan.moves_indexed_rows.then(|| MovedRows {
             id: *fresh_id().as_bytes(),
@@ -92,8 +92,8 @@ impl Table {
         });
         let message = rewrite(head(held), groups.collect());
         let beside = Beside { moved, ..Beside::default() };
-        let report = self.commit_lance(held, message, beside, Givers::One, commit).await?;
-        Ok(self.counted(report, counts, written).await)
+        let answer = self.commit_lance(held, message, beside, Givers::One, commit).await;
+        self.counted(answer, counts, written).await
     }
 
     /// Writes the deletion files of new fragments of which rows are deleted. Such a file has its fragment's id in its name, so

@@ -2,7 +2,7 @@
 
 use crate::commit::Givers;
 use crate::create::fresh_id;
-use crate::delta_rows::{bound_to, set_column};
+use crate::delta_rows::{bound_to, discard_lost, set_column};
 use crate::lance_rows::{Beside, head};
 use crate::snapshot::{LanceVersion, Snapshot};
 use crate::{CommitOptions, Report, Scope, Table, TableError};
@@ -188,30 +188,20 @@ impl Table {
         let message = lakebed_lance::transaction::with_schema_metadata(message, metadata);
         let reads = Reads { keeps_schema: true, ..Reads::nothing() };
         let beside = Beside { reads: Some(reads), ..Beside::default() };
-        let report = self.commit_lance(held, with_bounds(message, &plan.bounds), beside, Givers::One, commit).await?;
-        Ok(self.counted(report, counts, written).await)
+        let answer = self.commit_lance(held, with_bounds(message, &plan.bounds), beside, Givers::One, commit).await;
+        self.counted(answer, counts, written).await
     }
 
     /// The report with what was counted; what was written for a statement that is known to have lost is removed. Who fails to
     /// remove it leaves it to a cleanup.
     pub(crate) async fn counted(
         &self,
-        mut report: Report,
-        mut counts: BTreeMap<String, u64>,
+        answer: Result<Report, TableError>,
+        counts: BTreeMap<String, u64>,
         written: Vec<String>,
-    ) -> Report {
-        match report.outcome {
-            Outcome::Conflict(_) | Outcome::Exhausted { .. } | Outcome::Nothing { .. } => {
-                let mut removed = 0;
-                for name in written {
-                    removed += u64::from(self.store().delete(&name).await.is_ok());
-                }
-                counts.insert("objects_discarded".to_owned(), removed);
-            }
-            Outcome::Committed { .. } | Outcome::Unknown { .. } => {}
-        }
-        report.metrics = counts;
-        report
+    ) -> Result<Report, TableError> {
+        let answer = answer.map(|report| Report { metrics: counts, ..report });
+        discard_lost(&**self.store(), answer, written).await
     }
 
     async fn commit_lance_plan(
@@ -248,8 +238,8 @@ impl Table {
         };
         let affected = (!matches!(operation, Operation::Append)).then_some(taken.affected);
         let beside = Beside { affected, reads: Some(plan.reads), moved: None };
-        let report = self.commit_lance(held, with_bounds(message, &plan.bounds), beside, Givers::One, commit).await?;
-        Ok(self.counted(report, counts, written).await)
+        let answer = self.commit_lance(held, with_bounds(message, &plan.bounds), beside, Givers::One, commit).await;
+        self.counted(answer, counts, written).await
     }
 
     /// A version with who reads and writes its data files.

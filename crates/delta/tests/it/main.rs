@@ -7,6 +7,7 @@ mod commit;
 mod conflicts;
 mod conformance;
 mod damage;
+mod damaged_parts;
 mod deletion_vectors;
 mod images;
 mod mutations;

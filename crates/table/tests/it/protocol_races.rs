@@ -1,7 +1,7 @@
 //! Protocols that rivals raise while a statement of ours is on its way: what it commits keeps the rules of the protocol that it lands
 //! under, or nothing is committed.
 
-use crate::compaction::actions;
+use crate::compaction::{actions, rows};
 use crate::isolation::under;
 use crate::rebased::{ALL, Op, base, perform};
 use crate::support::{committed, opened, set};
@@ -28,6 +28,15 @@ async fn first(store: &Arc<dyn Store>) -> (Value, Value) {
     (of("protocol"), of("metaData"))
 }
 
+/// A rival's commit of these actions.
+async fn land(store: &Arc<dyn Store>, actions: &[Value]) {
+    let info = json!({"commitInfo": {
+        "timestamp": 1, "operation": "UPGRADE PROTOCOL", "operationParameters": {}, "isBlindAppend": false, "txnId": "rival"
+    }});
+    let lines: Vec<String> = std::iter::once(&info).chain(actions).map(Value::to_string).collect();
+    store.put(&commit_path(Version::new(RIVAL)), lines.join("\n").into()).await.unwrap();
+}
+
 /// The protocol with a feature more, for writers or for both.
 async fn with_feature(store: &Arc<dyn Store>, features: &[&str], readers: bool) -> Value {
     let (mut protocol, _) = first(store).await;
@@ -47,6 +56,10 @@ async fn ours_at(store: &Arc<dyn Store>, version: u64) -> (Vec<Add>, bool, Commi
     (adds.collect(), cdc, info.unwrap(), actions)
 }
 
+async fn names(store: &Arc<dyn Store>) -> Vec<String> {
+    store.list("", None, 10_000).await.unwrap().into_iter().map(|entry| entry.name).collect()
+}
+
 /// Performs an operation; where it lost, once more on what is there now. The version that it made.
 async fn performed(op: Op, table: &mut Table, options: &CommitOptions) -> u64 {
     let report = perform(op, table, options).await.unwrap();
@@ -57,6 +70,97 @@ async fn performed(op: Op, table: &mut Table, options: &CommitOptions) -> u64 {
     assert_eq!(conflict.why.verdict, Verdict::Retryable, "{op:?}: {conflict:?}");
     table.refresh().await.unwrap();
     committed(&perform(op, table, options).await.unwrap())
+}
+
+/// What a protocol asks that we do not know: nothing is committed, however often it is tried, and nothing is left.
+#[tokio::test]
+async fn what_is_not_known_here_lets_nothing_in() {
+    for op in ALL {
+        for (features, readers, versions) in [
+            (&["someFutureFeature"][..], false, None),
+            (&["someFutureFeature"], true, None),
+            (&["catalogManaged"], true, None),
+            (&[], true, Some((3, 8))),
+            (&[], true, Some((4, 7))),
+        ] {
+            let store = base().await;
+            let mut ours = opened(&store).await;
+            let mut protocol = with_feature(&store, features, readers).await;
+            if let Some((reader, writer)) = versions {
+                protocol["protocol"]["minReaderVersion"] = reader.into();
+                protocol["protocol"]["minWriterVersion"] = writer.into();
+            }
+            land(&store, &[protocol]).await;
+            let before = names(&store).await;
+            let named = features.first().copied().unwrap_or("version");
+            let text = match perform(op, &mut ours, &CommitOptions::default()).await {
+                Err(error) => error.to_string(),
+                Ok(report) => {
+                    let Outcome::Conflict(conflict) = &report.outcome else { panic!("{op:?} {named}: {report:?}") };
+                    assert_ne!(conflict.why.verdict, Verdict::Rebase, "{op:?} {named}");
+                    conflict.to_string()
+                }
+            };
+            assert!(text.contains(named), "{op:?}: {text}");
+            assert_eq!(names(&store).await, before, "{op:?} {named}");
+        }
+    }
+}
+
+/// Row tracking comes in between: what ours adds is numbered behind the mark that the rival set.
+#[tokio::test]
+async fn row_tracking_that_comes_in_between_numbers_what_ours_adds() {
+    for (op, policy) in ALL.into_iter().flat_map(|op| POLICIES.map(|policy| (op, policy))) {
+        let (store, alone) = (base().await, base().await);
+        let mut ours = opened(&store).await;
+        let protocol = with_feature(&store, &["rowTracking", "domainMetadata"], false).await;
+        let mark = json!({"domainMetadata": {
+            "domain": "delta.rowTracking", "configuration": "{\"rowIdHighWaterMark\":99}", "removed": false
+        }});
+        land(&store, &[protocol, mark]).await;
+        let options = CommitOptions { plannings_max: 2, ..under(policy) };
+        let version = committed(&perform(op, &mut ours, &options).await.unwrap());
+        assert_eq!(version, RIVAL + 1, "{op:?}");
+        let (adds, _, _, actions) = ours_at(&store, version).await;
+        let mut next = 100;
+        for add in &adds {
+            let known = add.default_row_commit_version.is_some_and(|at| at < i64::try_from(version).unwrap());
+            assert!(!known, "{op:?}: no file of the table had an id before");
+            assert_eq!(add.base_row_id, Some(next), "{op:?} under {policy}: {add:?}");
+            next += i64::try_from(add.num_records().unwrap()).unwrap();
+        }
+        let marked = actions
+            .into_iter()
+            .find_map(|action| if let Action::Domain(domain) = action { Some(domain) } else { None });
+        // As Spark, which tells the mark in every commit that followed another, whether it gave ids or not.
+        let expected = Some(json!(next - 1));
+        let marked = marked.map(|domain| serde_json::from_str::<Value>(&domain.configuration).unwrap());
+        let marked = marked.map(|document| document["rowIdHighWaterMark"].clone());
+        assert_eq!(marked, expected, "{op:?} under {policy}");
+        committed(&perform(op, &mut opened(&alone).await, &options).await.unwrap());
+        let plain = |rows: std::collections::BTreeMap<i64, (String, i64, Option<(i64, i64)>)>| -> Vec<_> {
+            rows.into_iter().map(|(id, (p, v, _))| (id, p, v)).collect()
+        };
+        let table = opened(&alone).await;
+        assert_eq!(read(&store).await, plain(rows(&table).await), "{op:?} under {policy}");
+    }
+}
+
+/// The rows of the newest version, by id.
+async fn read(store: &Arc<dyn Store>) -> Vec<(i64, String, i64)> {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+    let table = opened(store).await;
+    let mut found = Vec::new();
+    for batch in table.scan(table.snapshot(), &lakebed_table::ScanRequest::default()).unwrap().all().await.unwrap() {
+        let number = |name: &str| batch.column_by_name(name).unwrap().as_primitive::<Int64Type>().clone();
+        let texts = batch.column_by_name("p").unwrap().as_string::<i32>();
+        for at in 0..batch.num_rows() {
+            found.push((number("id").value(at), texts.value(at).to_owned(), number("v").value(at)));
+        }
+    }
+    found.sort();
+    found
 }
 
 /// In-commit timestamps are switched on in between: ours has one, above the rival's, even where the clock stands below it.
