@@ -1,10 +1,12 @@
 //! Names of manifests: both schemes, the migration between them, and what else may lie in the folder.
 
 use crate::mortal::Mortal;
-use crate::support::{add, committed, opened, place, sound, three_rows, try_add};
+use crate::stores::Meddled;
+use crate::support::{add, columns, committed, created, isolated, opened, place, sound, three_rows, try_add};
 use bytes::Bytes;
 use lakebed_storage::Store;
-use lakebed_table::{CommitOptions, Snapshot, Table, TableError, TableFormat, VersionSpec};
+use lakebed_table::{CommitOptions, NewTable, Snapshot, Table, TableError, TableFormat, VersionSpec};
+use lakebed_transaction::Outcome;
 use std::sync::Arc;
 
 fn old(version: u64) -> String {
@@ -57,6 +59,29 @@ async fn reads(store: &Arc<dyn Store>, newest: u64) -> Table {
         (1..=newest).rev().collect::<Vec<_>>()
     );
     table
+}
+
+/// The one version of a table cannot be read: that is told, by the object's name, and the place is not taken for an empty one.
+#[tokio::test]
+async fn case_38_the_first_version_is_not_skipped_where_it_cannot_be_read() {
+    for name in [new(1), old(1)] {
+        let store = place(TableFormat::Lance);
+        let definition = NewTable::new(TableFormat::Lance, columns());
+        created(&store, &definition).await;
+        if name == old(1) {
+            to_old_names(&store, 1).await;
+        }
+        let before = names(&store).await;
+        let broken = Meddled::new(&store).unreadable(&name).shared();
+        let error = Table::open_store(Arc::clone(&broken), &isolated()).await.unwrap_err().to_string();
+        assert!(error.contains(&name) && error.contains("connection reset"), "{name}: {error}");
+        let again = Table::create_store(broken, &isolated(), &definition, &CommitOptions::default()).await;
+        if let Ok((_, report)) = &again {
+            assert!(!matches!(report.outcome, Outcome::Committed { .. }), "{name}: {report:?}");
+        }
+        assert_eq!(names(&store).await, before, "{name}");
+        assert_eq!(opened(&store).await.version().get(), 1, "{name}");
+    }
 }
 
 #[tokio::test]

@@ -33,6 +33,8 @@ pub(crate) struct Meddled {
     acted: AtomicBool,
     /// Objects with this in their names can be neither put nor created.
     refused: Option<&'static str>,
+    /// Objects with this in their names cannot be read.
+    unreadable: Option<String>,
     /// How often somebody may still pass between a request and its answer, or before it; then the store stands still.
     passes: AtomicU32,
     stands: AtomicBool,
@@ -49,6 +51,7 @@ impl Meddled {
             blind: false,
             acted: AtomicBool::new(false),
             refused: None,
+            unreadable: None,
             passes: AtomicU32::new(u32::MAX),
             stands: AtomicBool::new(false),
         }
@@ -105,6 +108,12 @@ impl Meddled {
         self
     }
 
+    /// Objects with this in their names cannot be read.
+    pub(crate) fn unreadable(mut self, part: &str) -> Self {
+        self.unreadable = Some(part.to_owned());
+        self
+    }
+
     pub(crate) fn shared(self) -> Arc<dyn Store> {
         Arc::new(self)
     }
@@ -113,6 +122,14 @@ impl Meddled {
         if self.refused.is_some_and(|part| name.contains(part)) {
             let (root, detail) = (self.root().to_owned(), "no space is left".to_owned());
             return Err(StoreError::Denied { root, name: name.to_owned(), detail });
+        }
+        Ok(())
+    }
+
+    fn read(&self, name: &str, fails: bool) -> Result<(), StoreError> {
+        if fails || self.unreadable.as_deref().is_some_and(|part| name.contains(part)) {
+            let root = self.root().to_owned();
+            return Err(StoreError::Failed { root, name: name.to_owned(), source: "connection reset".into() });
         }
         Ok(())
     }
@@ -151,10 +168,7 @@ impl Store for Meddled {
     }
 
     async fn get(&self, name: &str) -> Result<Option<Bytes>, StoreError> {
-        if self.blind && self.acted.load(Ordering::Relaxed) && is_entry(name) {
-            let root = self.root().to_owned();
-            return Err(StoreError::Failed { root, name: name.to_owned(), source: "connection reset".into() });
-        }
+        self.read(name, self.blind && self.acted.load(Ordering::Relaxed) && is_entry(name))?;
         let act = self.read_acts.lock().unwrap().take_if(|(read, _)| read == name);
         if let Some((_, act)) = act {
             act().await;
@@ -163,6 +177,7 @@ impl Store for Meddled {
     }
 
     async fn get_range(&self, name: &str, range: Range<u64>) -> Result<Option<Bytes>, StoreError> {
+        self.read(name, false)?;
         self.around(self.inner.get_range(name, range)).await
     }
 
