@@ -253,6 +253,7 @@ impl Family for Delta {
 
     const FORMAT: &'static DeltaFormat = &DeltaFormat::new(DeltaPolicy::TableLevel);
     const NAMES_END_WITH_ENTRY: bool = false;
+    const READS_ON: bool = true;
 
     fn open(at: Option<Version>, held: Option<Arc<Snapshot>>, rng: &mut Rng, page: usize) -> Open {
         // A hint above the version asked for would hide what that version needs.

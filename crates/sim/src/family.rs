@@ -173,6 +173,9 @@ pub(crate) trait Family: Sized + 'static {
     /// Whether what an entry names may go when the entry is cleaned away.
     const NAMES_END_WITH_ENTRY: bool;
 
+    /// Whether a version is read from entries before its own.
+    const READS_ON: bool;
+
     /// The number of a new table's first entry.
     fn first_version() -> Version {
         Self::FORMAT.first_version()

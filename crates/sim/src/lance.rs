@@ -164,6 +164,7 @@ impl Family for Lance {
 
     const FORMAT: &'static LanceFormat = &LanceFormat::new(Scheme::V2, &LANCE);
     const NAMES_END_WITH_ENTRY: bool = true;
+    const READS_ON: bool = false;
 
     fn open(at: Option<Version>, _: Option<Arc<Snapshot>>, _: &mut Rng, page: usize) -> Open {
         Open { at, page: page.max(1), stage: Stage::Begin }

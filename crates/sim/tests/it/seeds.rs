@@ -76,6 +76,7 @@ fn seeds_that_once_failed_break_no_rule() {
         (Format::Delta, 28_324),
         (Format::Delta, 1_002_998),
         (Format::Delta, 1_159_976),
+        (Format::Delta, 1_229_624),
         (Format::Delta, 1_945_388),
         (Format::Lance, 53_731),
         (Format::Lance, 904_994),
