@@ -138,11 +138,8 @@ async fn row_tracking_that_comes_in_between_numbers_what_ours_adds() {
         let marked = marked.map(|document| document["rowIdHighWaterMark"].clone());
         assert_eq!(marked, expected, "{op:?} under {policy}");
         committed(&perform(op, &mut opened(&alone).await, &options).await.unwrap());
-        let plain = |rows: std::collections::BTreeMap<i64, (String, i64, Option<(i64, i64)>)>| -> Vec<_> {
-            rows.into_iter().map(|(id, (p, v, _))| (id, p, v)).collect()
-        };
-        let table = opened(&alone).await;
-        assert_eq!(read(&store).await, plain(rows(&table).await), "{op:?} under {policy}");
+        let expected = rows(&opened(&alone).await).await.into_iter().map(|(id, (p, v, _))| (id, p, v));
+        assert_eq!(read(&store).await, expected.collect::<Vec<_>>(), "{op:?} under {policy}");
     }
 }
 
