@@ -50,7 +50,10 @@ fn columns_that_no_text_has_a_value_for_are_null() {
     lakebed.ok(&["append", "t", "a.jsonl"]);
     lakebed.ok(&["append", "t", "b.csv"]);
     let row = |id: i64| json!({"id": id, "nothing": null, "any": null});
-    assert_eq!(lakebed.json(&["scan", "t", "--where", "nothing IS NULL"]), json!([row(1), row(2), row(3)]));
+    // In which order files are read is nobody's promise.
+    let mut rows = lakebed.json(&["scan", "t", "--where", "nothing IS NULL"]).as_array().unwrap().clone();
+    rows.sort_by_key(|row| row["id"].as_i64());
+    assert_eq!(rows, [row(1), row(2), row(3)]);
     lakebed.write("c.jsonl", "{\"id\":4,\"nothing\":4}\n");
     let refused = lakebed.run(&["append", "t", "c.jsonl"]);
     assert!(refused.code != 0 && refused.stderr.contains("column nothing, row 1"), "{refused:?}");

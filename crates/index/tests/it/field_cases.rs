@@ -103,7 +103,8 @@ async fn case_51_a_version_that_the_index_names_wrongly_is_found_under_its_other
     assert_eq!(opened.version().get(), 3);
     assert_eq!(opened.at(VersionSpec::Number(3)).await.unwrap().version().get(), 3);
     store.delete(old).await.unwrap();
-    let error = opened.at(VersionSpec::Number(3)).await.unwrap_err().to_string();
+    let older = Table::open_store(Arc::clone(&store), &through(&index)).await.unwrap();
+    let error = older.at(VersionSpec::Number(3)).await.unwrap_err().to_string();
     assert!(error.contains(&new) && error.contains(old), "{error}");
     let mut late = Table::open_store(Arc::clone(&store), &through(&index)).await.unwrap();
     let properties = [("test.third".to_owned(), "third".to_owned())].into();

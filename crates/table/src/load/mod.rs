@@ -19,6 +19,9 @@ const READ_AT_ONCE: usize = 32;
 /// Names asked for at once; what object stores give at most.
 pub(crate) const PAGE: usize = 1_000;
 
+/// The same of a local folder, which is read whole for every page of it.
+const LOCAL_PAGE: usize = 20_000;
+
 /// How long after a listing began what it showed stands for sure: no cleanup frees a number that was newest within this time.
 const STANDS: Duration = Duration::from_secs(60);
 /// How often a log that changes under its reader is read anew.
@@ -113,11 +116,13 @@ async fn list_until(
     after: Option<&str>,
     is_past: impl Fn(&str) -> bool,
 ) -> Result<Vec<Listed>, StoreError> {
-    let mut names = store.list(prefix, after, PAGE).await?;
+    let limit = if store.local_folder().is_some() { LOCAL_PAGE } else { PAGE };
+    let mut names = store.list(prefix, after, limit).await?;
     let mut page = names.len();
-    while let (PAGE, Some(last)) = (page, names.last().map(|listed| listed.name.clone()).filter(|last| !is_past(last)))
+    while page == limit
+        && let Some(last) = names.last().map(|listed| listed.name.clone()).filter(|last| !is_past(last))
     {
-        let more = store.list(prefix, Some(&last), PAGE).await?;
+        let more = store.list(prefix, Some(&last), limit).await?;
         page = more.len();
         names.extend(more);
     }
