@@ -19,9 +19,10 @@ pub enum Found {
         /// The newest version that was looked at.
         newest: Version,
     },
-    /// The log no longer reaches down to where the search should begin.
+    /// The log no longer reaches down to where the search should begin, or to where the transaction was seen: in a number
+    /// that a cleanup had freed and that a put which landed late filled again.
     OutOfReach {
-        /// The oldest version that is still there; `None` when there is none at all.
+        /// The oldest version of the history that is still there; `None` when there is none at all.
         oldest: Option<Version>,
     },
 }
@@ -49,6 +50,10 @@ pub struct Find<'a, F: Format> {
     asked: Vec<Request>,
     targets: Vec<Option<Version>>,
     span: Option<(Version, Version)>,
+    /// Where it was read; to be believed once the log was listed after that.
+    read_at: Option<Version>,
+    /// By how much the times of the store may lie apart.
+    clocks_apart_ms: i64,
 }
 
 /// Entries that are asked for at once.
@@ -69,7 +74,18 @@ impl<'a, F: Format> Find<'a, F> {
             asked: Vec::new(),
             targets: Vec::new(),
             span: None,
+            read_at: None,
+            clocks_apart_ms: 0,
         }
+    }
+
+    /// By how much the times of a store with several clocks may lie apart; 0 where nothing is said. An entry is taken for one
+    /// that landed late, in a number that a cleanup had freed, when one above it is older by more than that. What a writer trusts a snapshot
+    /// for ([`Freshness::for_ms`](crate::Freshness::for_ms)) is a good value: cleanups keep what is younger.
+    #[must_use]
+    pub const fn with_clocks_apart(mut self, ms: u32) -> Self {
+        self.clocks_apart_ms = ms as i64;
+        self
     }
 
     /// Begins.
@@ -106,6 +122,9 @@ impl<'a, F: Format> Find<'a, F> {
         if let (false, Some(last)) = (read.complete, page.last()) {
             return self.ask(vec![Request::List { prefix, after: Some(last.name.clone()), limit }]);
         }
+        if let Some(version) = self.read_at {
+            return FindStep::Done(Ok(self.believed(version)));
+        }
         self.versions = self.entries.iter().map(|entry| entry.version).collect();
         self.versions.sort_unstable();
         self.versions.dedup();
@@ -125,7 +144,9 @@ impl<'a, F: Format> Find<'a, F> {
             match self.format.parse(version, &bytes, &self.fetched) {
                 Ok(Parsed::Done(landed)) => {
                     if self.format.landed_transaction_id(&landed).as_ref() == Some(&self.id) {
-                        return FindStep::Done(Ok(Found::Committed(version)));
+                        self.read_at = Some(version);
+                        self.entries.clear();
+                        return self.start();
                     }
                 }
                 Ok(Parsed::Needs(names)) if names.iter().any(|name| self.fetched.get(name).is_none()) => {
@@ -184,6 +205,22 @@ impl<'a, F: Format> Find<'a, F> {
             }
         }
         self.next()
+    }
+
+    /// The log was listed after the entry was read: it counts unless something above it is older, or it is gone.
+    fn believed(&mut self, version: Version) -> Found {
+        let at = self.entries.iter().find(|entry| entry.version == version).copied();
+        let is_older = |above: &EntryRef, at: EntryRef| {
+            above.version > version && above.modified_ms.saturating_add(self.clocks_apart_ms) < at.modified_ms
+        };
+        match at {
+            Some(at) if !self.entries.iter().any(|above| is_older(above, at)) => Found::Committed(version),
+            Some(_) | None => {
+                let oldest =
+                    reach(&mut self.entries).map(|oldest| version.next().map_or(oldest, |next| oldest.max(next)));
+                Found::OutOfReach { oldest }
+            }
+        }
     }
 
     fn not_found(&self) -> Found {

@@ -131,6 +131,8 @@ pub(crate) enum State {
 pub(crate) enum Purpose {
     /// To see what landed above the base.
     Window,
+    /// To see whether what was read of a window is what had been listed.
+    Settle(Box<Window>),
     /// To see whether an entry that was answered late stands in the history.
     Late(Attempt),
     /// To see whether the number of an entry that is not there was ever used.

@@ -17,7 +17,7 @@ const FETCHED_AT_ONCE_MAX: usize = 64;
 const ENTRIES_LISTED_MAX: usize = 10_000_000;
 
 /// A window being worked through.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Window {
     /// When the listing that shows the window was asked for; `None` for entries that the caller held, whose freshness the
     /// caller stated.
@@ -28,6 +28,10 @@ pub(crate) struct Window {
     raw: BTreeMap<Version, Bytes>,
     /// What the requests that are out are for.
     targets: Vec<Target>,
+    /// What the listing showed of those that are read.
+    listed: Vec<EntryRef>,
+    /// Whether what was listed is known to be what was read.
+    is_settled: bool,
     /// Versions that were written after the one above them.
     overtaken: Vec<Version>,
 }
@@ -73,6 +77,7 @@ impl<F: Format> Commit<F> {
         }
         match purpose {
             Purpose::Window => self.window_listed(&entries, asked_ms, now_ms),
+            Purpose::Settle(window) => self.settled(*window, &entries, asked_ms, now_ms),
             Purpose::Late(attempt) => self.late_listed(attempt, &entries),
             Purpose::Absent(attempt) => self.absent_listed(attempt, &entries, asked_ms, now_ms),
             Purpose::Rival(attempt) => self.rival_listed(&attempt, &entries, asked_ms, now_ms),
@@ -110,14 +115,45 @@ impl<F: Format> Commit<F> {
             }
         }
         versions.retain(|version| !self.known.contains_key(version));
+        // The newest has no version above it, and what was read before was read within its time.
+        let is_below = |entry: &&EntryRef| entry.version < newest && versions.contains(&entry.version);
+        let listed: Vec<EntryRef> = entries.iter().filter(is_below).copied().collect();
+        let is_settled = self.base.is_none() || listed.is_empty();
         let (raw, targets, overtaken) = (BTreeMap::new(), Vec::new(), overtaken(entries));
-        self.fetch(Window { asked_ms: Some(asked_ms), unread: versions, raw, targets, overtaken }, now_ms)
+        let window = Window { asked_ms: Some(asked_ms), unread: versions, raw, targets, listed, is_settled, overtaken };
+        self.fetch(window, now_ms)
+    }
+
+    /// The log was listed again after a window was read: what carries another time by now, or is gone, may have been another entry
+    /// when it was read than when it was listed.
+    fn settled(&mut self, mut window: Window, entries: &[EntryRef], asked_ms: u64, now_ms: u64) -> Step {
+        let changed =
+            |was: &&EntryRef| !entries.iter().any(|is| is.version == was.version && is.modified_ms == was.modified_ms);
+        let Some(changed) = window.listed.iter().find(changed).map(|was| was.version) else {
+            window.is_settled = true;
+            return self.follow(window, now_ms);
+        };
+        let is_own = |landed: &F::Landed| self.format.is_ours(&self.pending, landed);
+        if let Some(version) = self.known.iter().find(|(_, landed)| is_own(landed)).map(|(version, _)| *version) {
+            let said =
+                format!("ours was read as version {version}, and a cleanup passed over version {changed} meanwhile");
+            return self.unknown(version, said);
+        }
+        if let Some(what) = self.budget.spent(self.rebases, now_ms.saturating_sub(self.started_ms)) {
+            return self.give_up(what);
+        }
+        // What is still there is read again; what is gone is found missing.
+        for entry in entries.iter().filter(|is| window.listed.iter().any(|was| was.version == is.version)) {
+            self.known.remove(&entry.version);
+            self.known_bytes.remove(&entry.version);
+        }
+        self.window_listed(entries, asked_ms, now_ms)
     }
 
     /// Follows entries that the caller held.
     pub(crate) fn follow_held(&mut self, raw: BTreeMap<Version, Bytes>, now_ms: u64) -> Step {
-        let (unread, targets, overtaken) = (Vec::new(), Vec::new(), Vec::new());
-        self.fetch(Window { asked_ms: None, unread, raw, targets, overtaken }, now_ms)
+        let (unread, targets, listed, overtaken) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        self.fetch(Window { asked_ms: None, unread, raw, targets, listed, is_settled: true, overtaken }, now_ms)
     }
 
     /// Asks for the next entries, or goes on to follow them when all are there.
@@ -210,7 +246,14 @@ impl<F: Format> Commit<F> {
     }
 
     /// Judges and follows every entry of the window, oldest first.
-    fn follow(&mut self, window: Window, now_ms: u64) -> Step {
+    ///
+    /// Within the time of the base no number above it is freed. After it, a cleanup may have passed between the listing and a
+    /// read, and a writer that slept, even an earlier create of ours, may have filled the number.
+    fn follow(&mut self, mut window: Window, now_ms: u64) -> Step {
+        if !window.is_settled && now_ms > self.freshness.until_ms {
+            return self.list(Purpose::Settle(Box::new(window)), now_ms);
+        }
+        window.is_settled = true;
         while let Some((version, landed)) = self.known.pop_first() {
             if self.format.is_ours(&self.pending, &landed) {
                 if window.overtaken.contains(&version) {

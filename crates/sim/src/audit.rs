@@ -263,7 +263,7 @@ impl<X: Family> Audit<X> {
         let Some(case) = self.cases.get(id) else { return };
         let first = above.and_then(Version::next).map(Version::get);
         let holds = match found {
-            Found::Committed(version) => case.real.contains(&version.get()) || case.strayed.contains(&version.get()),
+            Found::Committed(version) => case.real.contains(&version.get()),
             Found::InNone { oldest, newest } => {
                 let within = |at: &u64| (oldest.get()..=newest.get()).contains(at);
                 // Down to the version that was read everything must have been seen.

@@ -324,7 +324,8 @@ impl<X: Family> Writer<X> {
 
     fn search(&mut self, work: Box<Work<X>>, view: &mut View<'_, X>) -> Next {
         view.audit.searches(work.id.as_str());
-        let mut find = Box::new(Find::new(X::FORMAT, work.id.clone(), work.base));
+        let find = Find::new(X::FORMAT, work.id.clone(), work.base);
+        let mut find = Box::new(find.with_clocks_apart(u32::try_from(view.setup.fresh_ms).unwrap_or(u32::MAX)));
         let step = find.start();
         self.finding(step, work, find, view)
     }

@@ -5,9 +5,14 @@ use lakebed_commit::{Answer, Find, FindStep, Found, Request};
 use lakebed_naming::Version;
 use lakebed_transaction::TransactionId;
 
-/// A log of versions, each by the rival of its number.
+/// A log of versions, each by the rival of its number and written at the time of its number.
 fn search(format: &Toy, id: &str, above: Option<u64>, log: &[u64]) -> Found {
-    let mut find = Find::new(format, TransactionId::new(id), above.map(Version::new));
+    search_timed(format, id, above, log, &[])
+}
+
+/// The same, where some entries carry other times.
+fn search_timed(format: &Toy, id: &str, above: Option<u64>, log: &[u64], times: &[(u64, i64)]) -> Found {
+    let mut find = Find::new(format, TransactionId::new(id), above.map(Version::new)).with_clocks_apart(10);
     let mut step = find.start();
     loop {
         match step {
@@ -23,7 +28,12 @@ fn search(format: &Toy, id: &str, above: Option<u64>, log: &[u64]) -> Found {
                                 .take(*limit)
                                 .copied()
                                 .collect();
-                            listed(&rest)
+                            let Answer::Names(mut page) = listed(&rest) else { panic!("{rest:?}") };
+                            for entry in &mut page {
+                                let other = times.iter().find(|(v, _)| crate::toy::name(*v) == entry.name);
+                                entry.modified_ms = other.map_or(entry.modified_ms, |(_, ms)| *ms);
+                            }
+                            Answer::Names(page)
                         }
                         Request::Get(name) => {
                             let version = crate::toy::version_of(name).unwrap();
@@ -68,4 +78,14 @@ fn a_hole_that_a_cleanup_left_cuts_the_log() {
         Found::InNone { oldest: Version::new(8), newest: Version::new(9) }
     );
     assert_eq!(search(&PLAIN, "t5", Some(4), &[5, 6, 8, 9]), Found::Committed(Version::new(5)));
+}
+
+#[test]
+fn what_landed_late_in_a_freed_number_is_no_commit() {
+    // 5 was freed and filled long after 6 was written.
+    let found = search_timed(&PLAIN, "t5", Some(4), &[5, 6, 7], &[(5, 100)]);
+    assert_eq!(found, Found::OutOfReach { oldest: Some(Version::new(6)) });
+    // Clocks that lie a little apart make no stray.
+    let found = search_timed(&PLAIN, "t5", Some(4), &[5, 6, 7], &[(5, 15)]);
+    assert_eq!(found, Found::Committed(Version::new(5)));
 }

@@ -1,6 +1,6 @@
 //! Answers that come after the deadline.
 
-use crate::toy::{PLAIN, asked, commit, ended, entry, name, pending};
+use crate::toy::{PLAIN, after_wait, asked, commit, ended, entry, name, pending};
 use lakebed_commit::{Answer, CommitError, Listed, Request};
 use lakebed_naming::Version;
 use lakebed_transaction::Outcome;
@@ -251,4 +251,52 @@ fn what_was_read_and_is_not_listed_any_more_is_a_gap() {
     let _ = asked(machine.answer(vec![Answer::Bytes(entry("them", &["b".into()], &[]))], 20));
     let error = ended(machine.answer(vec![names(&[(9, 5)])], 30)).unwrap_err();
     assert!(matches!(error, CommitError::Gap { missing, .. } if missing == Version::new(8)), "{error}");
+}
+
+#[test]
+fn a_window_that_was_read_after_the_time_of_its_base_is_listed_again() {
+    // 6 of the history was cleaned away after it was listed, and the lost create of an offer before filled it.
+    let bodies = [("me", ["a".to_owned()]), ("other", ["b".to_owned()])];
+    let read = || bodies.iter().map(|(id, items)| Answer::Bytes(entry(id, items, &[]))).collect();
+    let listings: [(&[(u64, i64)], _); 4] =
+        [(&[(8, 10), (9, 20)], true), (&[(8, 49_999), (9, 20)], false), (&[(9, 20)], false), (&[], false)];
+    for (log, believed) in listings {
+        let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
+        let _ = asked(machine.start(50_000));
+        let _ = asked(machine.answer(vec![names(&[(8, 10), (9, 20)])], 50_001));
+        let list = asked(machine.answer(read(), 50_002));
+        assert!(matches!(list.as_slice(), [Request::List { .. }]), "{list:?}");
+        let outcome = ended(machine.answer(vec![names(log)], 50_003)).unwrap();
+        let is_committed = matches!(outcome, Outcome::Committed { version, .. } if version == Version::new(8));
+        let is_unknown = matches!(outcome, Outcome::Unknown { tried, .. } if tried == Version::new(8));
+        assert_eq!((is_committed, is_unknown), (believed, !believed), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_rival_that_was_read_and_changed_is_never_followed() {
+    // Another sleeper's create filled 8: what stood there before is not known, so that nothing can be built on it.
+    let rivals = [("x", ["b".to_owned()]), ("y", ["c".to_owned()])];
+    let read = || rivals.iter().map(|(id, items)| Answer::Bytes(entry(id, items, &[]))).collect();
+    let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
+    let _ = asked(machine.start(50_000));
+    let _ = asked(machine.answer(vec![names(&[(8, 10), (9, 20)])], 50_001));
+    let _ = asked(machine.answer(read(), 50_002));
+    let error = ended(machine.answer(vec![names(&[(8, 50_002), (9, 20)])], 50_003)).unwrap_err();
+    assert!(matches!(error, CommitError::Gap { missing, .. } if missing == Version::new(8)), "{error}");
+}
+
+#[test]
+fn within_the_time_of_the_base_a_window_is_listed_once() {
+    let rivals = [("x", ["b".to_owned()]), ("y", ["c".to_owned()])];
+    let read = || rivals.iter().map(|(id, items)| Answer::Bytes(entry(id, items, &[]))).collect();
+    let mut machine = commit(PLAIN, pending("me", &["a"], &[]), 7);
+    let _ = machine.start(0);
+    let _ = asked(machine.answer(vec![Answer::Exists], 10));
+    let list = asked(machine.answer(vec![Answer::Bytes(entry("x", &["b".to_owned()], &[]))], 20));
+    assert!(matches!(list.as_slice(), [Request::List { .. }]), "{list:?}");
+    let _ = asked(machine.answer(vec![names(&[(8, 10), (9, 20), (10, 20)])], 30));
+    let step = machine.answer(read(), 40);
+    let create = asked(after_wait(&mut machine, step, 41));
+    assert!(matches!(create.as_slice(), [Request::Create(at, _)] if *at == name(11)), "{create:?}");
 }

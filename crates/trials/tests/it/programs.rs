@@ -174,8 +174,7 @@ fn fragment(file: u32) -> UnitId {
     UnitId::Fragment(u64::from(file))
 }
 
-/// Delta's levels, but that a merge reads every file of the table, as Spark's does, and so does an insert of rows of the table itself, as
-/// it is given here.
+/// Delta's levels, but that a merge reads every file of the table, as Spark's does.
 struct Files(Delta);
 
 impl Contender for Files {
@@ -192,7 +191,7 @@ impl Contender for Files {
 
     fn ours(&self, universe: &Universe, effect: &Effect, read: &Table) -> DeltaFacts {
         let mut ours = self.0.ours(universe, effect, read);
-        if matches!(effect.program, Program::Merge(..) | Program::InsertSelf(_)) {
+        if matches!(effect.program, Program::Merge(..)) {
             ours.footprint.read_units = read.files.iter().map(|file| fragment(file.id)).collect();
         }
         ours
