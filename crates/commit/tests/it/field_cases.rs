@@ -190,7 +190,8 @@ fn case_22_an_older_rival_conflicts_although_the_newest_does_not() {
     let mut machine = commit(PLAIN, pending("me", &["c"], &[]), 4);
     let _ = machine.start(2_000);
     let _ = machine.answer(vec![listed(&[5, 6])], 2_001);
-    let answer = machine.answer(vec![rival("r1", &["c"], &[]), rival("r2", &["y"], &["c"])], 2_002);
+    let _ = asked(machine.answer(vec![rival("r1", &["c"], &[]), rival("r2", &["y"], &["c"])], 2_002));
+    let answer = machine.answer(vec![listed(&[5, 6])], 2_003);
     let Ok(Outcome::Conflict(conflict)) = ended(answer) else { panic!("no conflict") };
     assert_eq!(conflict.with, Version::new(5));
 }

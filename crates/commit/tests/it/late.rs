@@ -200,7 +200,8 @@ fn ours_below_an_older_version_is_not_believed() {
         assert_eq!(reads, [Request::Get(name(8)), Request::Get(name(9))]);
         let bodies = [("me", ["a".to_owned()]), ("other", ["b".to_owned()])];
         let answers = bodies.iter().map(|(id, items)| Answer::Bytes(entry(id, items, &[]))).collect();
-        let outcome = ended(machine.answer(answers, 50_002)).unwrap();
+        let _ = asked(machine.answer(answers, 50_002));
+        let outcome = ended(machine.answer(vec![names(&[(8, 40_000), (9, above_ms)])], 50_003)).unwrap();
         let is_committed = matches!(outcome, Outcome::Committed { version, .. } if version == Version::new(8));
         let is_unknown = matches!(outcome, Outcome::Unknown { tried, .. } if tried == Version::new(8));
         assert_eq!((is_committed, is_unknown), (believed, !believed), "{outcome:?}");
@@ -296,6 +297,7 @@ fn within_the_time_of_the_base_a_window_is_listed_once() {
     let list = asked(machine.answer(vec![Answer::Bytes(entry("x", &["b".to_owned()], &[]))], 20));
     assert!(matches!(list.as_slice(), [Request::List { .. }]), "{list:?}");
     let _ = asked(machine.answer(vec![names(&[(8, 10), (9, 20), (10, 20)])], 30));
+    let _ = asked(machine.answer(vec![names(&[])], 35));
     let step = machine.answer(read(), 40);
     let create = asked(after_wait(&mut machine, step, 41));
     assert!(matches!(create.as_slice(), [Request::Create(at, _)] if *at == name(11)), "{create:?}");
