@@ -7,6 +7,7 @@ use crate::load::delta::{delta_error, load_head};
 use crate::table::{by_store, by_url, sharing};
 use crate::{CommitOptions, OpenOptions, Report, Table, TableError, TableFormat, application, policy, upkeep};
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use lakebed_delta::{DeltaFormat, Head, Pending};
 use lakebed_naming::Version;
 use lakebed_ops::delta::append_statement;
@@ -168,26 +169,33 @@ impl DeltaHead {
         discard_lost(&*place.store, answer, plan.objects()).await
     }
 
-    async fn commit(&mut self, plan: &Plan, commit: &CommitOptions) -> Result<Report, TableError> {
-        let (place, core) = (Arc::clone(&self.place), Arc::clone(self.head.core()));
-        let now_ms = i64::try_from(place.clock.now_ms()).unwrap_or(i64::MAX);
-        let mut transaction = transaction(append_statement(&core, plan, now_ms)?);
-        application::mark(&mut transaction, place.clock.now_ms(), commit);
-        let id = transaction.id.clone();
-        let judged_by = policy::delta(commit.policy.as_deref(), Some(&core.metadata))?;
-        let format = DeltaFormat::judged_by(judged_by).with_looker(&LOOKER);
-        let pending = Pending::on(&core, transaction).map_err(|source| delta_error(&*place.store, source))?;
-        let base = (core.version, self.asked_ms);
-        let ended = place.run(format, pending, Some(base), Givers::One, commit).await?;
-        if let (Outcome::Committed { version, .. }, Some(entry)) = (&ended.outcome, &ended.entry) {
-            self.follow(&ended.followed, (*version, entry.clone()), ended.asked_ms);
-            if self.head.version() == *version {
-                upkeep::after_append(&place, self.head.core());
+    /// Boxed, so that it is compiled here and not in each program that awaits it.
+    fn commit<'a>(
+        &'a mut self,
+        plan: &'a Plan,
+        commit: &'a CommitOptions,
+    ) -> BoxFuture<'a, Result<Report, TableError>> {
+        Box::pin(async move {
+            let (place, core) = (Arc::clone(&self.place), Arc::clone(self.head.core()));
+            let now_ms = i64::try_from(place.clock.now_ms()).unwrap_or(i64::MAX);
+            let mut transaction = transaction(append_statement(&core, plan, now_ms)?);
+            application::mark(&mut transaction, place.clock.now_ms(), commit);
+            let id = transaction.id.clone();
+            let judged_by = policy::delta(commit.policy.as_deref(), Some(&core.metadata))?;
+            let format = DeltaFormat::judged_by(judged_by).with_looker(&LOOKER);
+            let pending = Pending::on(&core, transaction).map_err(|source| delta_error(&*place.store, source))?;
+            let base = (core.version, self.asked_ms);
+            let ended = place.run(format, pending, Some(base), Givers::One, commit).await?;
+            if let (Outcome::Committed { version, .. }, Some(entry)) = (&ended.outcome, &ended.entry) {
+                self.follow(&ended.followed, (*version, entry.clone()), ended.asked_ms);
+                if self.head.version() == *version {
+                    upkeep::after_append(&place, self.head.core());
+                }
             }
-        }
-        let mut report = Report::of(ended.outcome, id);
-        report.metrics = counts(plan);
-        Ok(report)
+            let mut report = Report::of(ended.outcome, id);
+            report.metrics = counts(plan);
+            Ok(report)
+        })
     }
 
     /// Moves the handle to the version that ours created. Where that does not work out the handle stays, and the next commit

@@ -5,6 +5,7 @@ use crate::create::fresh_id;
 use crate::load::delta::{delta_error, first};
 use crate::snapshot::{DeltaVersion, Snapshot};
 use crate::{CommitOptions, Report, Table, TableError, application, policy};
+use futures::future::BoxFuture;
 use lakebed_commit::CommitError;
 use lakebed_delta::{DeltaFormat, Pending, Transaction, Vouched};
 use lakebed_naming::Version;
@@ -333,31 +334,36 @@ impl Table {
     ///
     /// # Errors
     /// It cannot be written on that version, or the store cannot be asked. Nothing was committed.
-    pub(crate) async fn commit_delta(
-        &mut self,
-        held: &DeltaVersion,
+    ///
+    /// Boxed, so that it is compiled here and not in each program that awaits it.
+    pub(crate) fn commit_delta<'a>(
+        &'a mut self,
+        held: &'a DeltaVersion,
         mut transaction: Transaction,
-        commit: &CommitOptions,
-    ) -> Result<Report, TableError> {
-        if let Some(done) = application::repeated(held.snapshot.core(), commit) {
-            return Ok(done);
-        }
-        application::mark(&mut transaction, self.place.clock.now_ms(), commit);
-        let id = transaction.id.clone();
-        let judged_by = policy::delta(commit.policy.as_deref(), Some(held.snapshot.metadata()))?;
-        let format = DeltaFormat::judged_by(judged_by).with_looker(&LOOKER);
-        let store = Arc::clone(self.store());
-        let pending = Pending::on(held.snapshot.core(), transaction).map_err(|source| delta_error(&*store, source))?;
-        let pending = pending.with_table(Arc::clone(&held.snapshot));
-        let base = held.snapshot.version();
-        let place = Arc::clone(&self.place);
-        let ended = place.run(format, pending, Some((base, self.known_ms(base))), Givers::One, commit).await?;
-        if let (Outcome::Committed { version, .. }, Some(entry)) = (&ended.outcome, &ended.entry) {
-            let (version, asked_ms) = (*version, ended.asked_ms);
-            self.take_delta(held, &ended.followed, version, entry, asked_ms);
-            self.after_delta_commit(version);
-        }
-        Ok(Report::of(ended.outcome, id))
+        commit: &'a CommitOptions,
+    ) -> BoxFuture<'a, Result<Report, TableError>> {
+        Box::pin(async move {
+            if let Some(done) = application::repeated(held.snapshot.core(), commit) {
+                return Ok(done);
+            }
+            application::mark(&mut transaction, self.place.clock.now_ms(), commit);
+            let id = transaction.id.clone();
+            let judged_by = policy::delta(commit.policy.as_deref(), Some(held.snapshot.metadata()))?;
+            let format = DeltaFormat::judged_by(judged_by).with_looker(&LOOKER);
+            let store = Arc::clone(self.store());
+            let pending =
+                Pending::on(held.snapshot.core(), transaction).map_err(|source| delta_error(&*store, source))?;
+            let pending = pending.with_table(Arc::clone(&held.snapshot));
+            let base = held.snapshot.version();
+            let place = Arc::clone(&self.place);
+            let ended = place.run(format, pending, Some((base, self.known_ms(base))), Givers::One, commit).await?;
+            if let (Outcome::Committed { version, .. }, Some(entry)) = (&ended.outcome, &ended.entry) {
+                let (version, asked_ms) = (*version, ended.asked_ms);
+                self.take_delta(held, &ended.followed, version, entry, asked_ms);
+                self.after_delta_commit(version);
+            }
+            Ok(Report::of(ended.outcome, id))
+        })
     }
 
     /// Moves the handle to the version that ours created, by the entries that are at hand. Where that does not work out the

@@ -8,6 +8,7 @@ use crate::lance_look::Looker;
 use crate::load::lance::{format_error, load_version};
 use crate::snapshot::{LanceVersion, Snapshot};
 use crate::{CommitOptions, Report, Table, TableError, application, migrate, policy};
+use futures::future::BoxFuture;
 use lakebed_lance::proto::file::Field;
 use lakebed_lance::proto::table::transaction::Operation;
 use lakebed_lance::proto::table::{DataFragment, Transaction as Message};
@@ -189,57 +190,60 @@ impl Table {
         Ok(report)
     }
 
-    pub(crate) async fn commit_lance(
-        &mut self,
-        held: &LanceVersion,
+    /// Boxed, so that it is compiled here and not in each program that awaits it.
+    pub(crate) fn commit_lance<'a>(
+        &'a mut self,
+        held: &'a LanceVersion,
         mut message: Message,
         beside: Beside,
         givers: Givers,
-        commit: &CommitOptions,
-    ) -> Result<Report, TableError> {
-        if let Some(done) = application::repeated_on_lance(&held.snapshot, commit) {
-            return Ok(done);
-        }
-        application::mark_lance(&mut message, commit);
-        migrate::refuse_writing(&**self.store(), held.migrating)?;
-        let judged_by = policy::lance(commit.policy.as_deref(), Some(held.snapshot.config()))?;
-        if givers == Givers::One {
-            message.transaction_properties.insert(POLICY_KEY.to_owned(), judged_by.label());
-        }
-        let id = TransactionId::new(message.uuid.clone());
-        let restored = restored_by(&message);
-        let place = Arc::clone(&self.place);
-        let wrong = |source| format_error(&*place.store, source);
-        let mut pending = Pending::new(Arc::clone(&held.snapshot), message, place.draw_seed()).map_err(wrong)?;
-        if let Some(rows) = beside.affected {
-            pending = pending.with_affected_rows(rows);
-        }
-        if let Some(reads) = beside.reads {
-            pending = pending.with_reads(reads);
-        }
-        if let Some(moved) = beside.moved {
-            pending = pending.with_moved_rows(moved);
-        }
-        if let Some(version) = restored {
-            let old = load_version(&*place.store, held.scheme, version).await?;
-            pending = pending.with_restored(old.snapshot);
-        }
-        let mut format = LanceFormat::judged_by(held.scheme, judged_by).with_cache(place.shared.clone());
-        if let Some(files) = &place.lance_files {
-            format = format.with_looker(Arc::new(Looker { files: Arc::clone(files) }));
-        }
-        let base = held.snapshot.version();
-        let ended = place.run(format, pending, Some((base, self.known_ms(base))), givers, commit).await?;
-        if let (Outcome::Committed { version, .. }, Some(entry)) = (&ended.outcome, &ended.entry) {
-            let built = ended.pending.built(entry).cloned();
-            let opened = built.or_else(|| {
-                let opened = lakebed_lance::Snapshot::open(&format!("version {version}"), entry);
-                opened.ok().map(Arc::new)
-            });
-            self.take_lance(held, *version, opened, ended.asked_ms);
-            self.hint_at(held.scheme, *version);
-        }
-        Ok(Report::of(ended.outcome, id))
+        commit: &'a CommitOptions,
+    ) -> BoxFuture<'a, Result<Report, TableError>> {
+        Box::pin(async move {
+            if let Some(done) = application::repeated_on_lance(&held.snapshot, commit) {
+                return Ok(done);
+            }
+            application::mark_lance(&mut message, commit);
+            migrate::refuse_writing(&**self.store(), held.migrating)?;
+            let judged_by = policy::lance(commit.policy.as_deref(), Some(held.snapshot.config()))?;
+            if givers == Givers::One {
+                message.transaction_properties.insert(POLICY_KEY.to_owned(), judged_by.label());
+            }
+            let id = TransactionId::new(message.uuid.clone());
+            let restored = restored_by(&message);
+            let place = Arc::clone(&self.place);
+            let wrong = |source| format_error(&*place.store, source);
+            let mut pending = Pending::new(Arc::clone(&held.snapshot), message, place.draw_seed()).map_err(wrong)?;
+            if let Some(rows) = beside.affected {
+                pending = pending.with_affected_rows(rows);
+            }
+            if let Some(reads) = beside.reads {
+                pending = pending.with_reads(reads);
+            }
+            if let Some(moved) = beside.moved {
+                pending = pending.with_moved_rows(moved);
+            }
+            if let Some(version) = restored {
+                let old = load_version(&*place.store, held.scheme, version).await?;
+                pending = pending.with_restored(old.snapshot);
+            }
+            let mut format = LanceFormat::judged_by(held.scheme, judged_by).with_cache(place.shared.clone());
+            if let Some(files) = &place.lance_files {
+                format = format.with_looker(Arc::new(Looker { files: Arc::clone(files) }));
+            }
+            let base = held.snapshot.version();
+            let ended = place.run(format, pending, Some((base, self.known_ms(base))), givers, commit).await?;
+            if let (Outcome::Committed { version, .. }, Some(entry)) = (&ended.outcome, &ended.entry) {
+                let built = ended.pending.built(entry).cloned();
+                let opened = built.or_else(|| {
+                    let opened = lakebed_lance::Snapshot::open(&format!("version {version}"), entry);
+                    opened.ok().map(Arc::new)
+                });
+                self.take_lance(held, *version, opened, ended.asked_ms);
+                self.hint_at(held.scheme, *version);
+            }
+            Ok(Report::of(ended.outcome, id))
+        })
     }
 
     /// Moves the handle to the version that ours created.
