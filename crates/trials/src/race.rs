@@ -14,8 +14,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use tokio::task::JoinSet;
 
 /// What a process is told.
 #[derive(Clone, Debug)]
@@ -144,9 +146,7 @@ async fn gathered(table: Table, (first, start): (u64, State), told: Vec<(usize, 
         ));
     }
     let mut history = History { start, commits: Vec::new() };
-    for version in first + 1..=newest {
-        let snapshot = table.at(VersionSpec::Number(version)).await?;
-        let after = State::of(&table, &snapshot).await?;
+    for (version, after) in (first + 1..=newest).zip(states(&table, first + 1..=newest).await?) {
         history.commits.push(match landed.get(&version) {
             Some((_, told)) => Commit { read: place(told.read), statement: told.statement.clone(), after },
             // Rows that are deleted in what a compaction of a Lance table makes need ids that are reserved.
@@ -167,6 +167,31 @@ async fn gathered(table: Table, (first, start): (u64, State), told: Vec<(usize, 
         tally.count(&told.answer, met);
     }
     Ok(Race { tally, schedule: schedule(told), history })
+}
+
+/// How many readers share the reading of all versions.
+const READERS: usize = 4;
+
+/// What each of these versions holds. Each is opened by itself, from the log as it lies there.
+async fn states(table: &Table, versions: RangeInclusive<u64>) -> Result<Vec<State>, TrialError> {
+    let mut readers = JoinSet::new();
+    for reader in 0..READERS {
+        let (table, own) = (table.clone(), versions.clone().skip(reader).step_by(READERS));
+        readers.spawn(async move {
+            let mut states = Vec::new();
+            for version in own {
+                let snapshot = table.at(VersionSpec::Number(version)).await?;
+                states.push((version, State::of(&table, &snapshot).await?));
+            }
+            Ok::<_, TrialError>(states)
+        });
+    }
+    let mut all = BTreeMap::new();
+    while let Some(read) = readers.join_next().await {
+        let gone = |error| TrialError::Unfit { problem: format!("a reader broke off: {error}"), advice: "try again" };
+        all.extend(read.map_err(gone)??);
+    }
+    Ok(all.into_values().collect())
 }
 
 /// The steps in the order of the clock that all processes share.
