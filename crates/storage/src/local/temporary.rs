@@ -153,9 +153,14 @@ mod unnamed {
     use std::os::fd::AsRawFd as _;
     use std::path::Path;
     use std::sync::LazyLock;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     /// A file gets its first name through the link that stands for it here, which needs no privilege (`linkat(2)`).
     const OPEN_FILES: &str = "/proc/self/fd";
+
+    /// Whether the kernel links a file that is named by nothing but its descriptor, which saves a walk through [`OPEN_FILES`]: since Linux
+    /// 6.10 for whoever opened it, before that for the privileged. Elsewhere it says that there is no such file.
+    static LINKS_DESCRIPTORS: AtomicBool = AtomicBool::new(true);
 
     static CAN_LINK: LazyLock<bool> = LazyLock::new(|| Path::new(OPEN_FILES).is_dir());
 
@@ -174,8 +179,45 @@ mod unnamed {
     }
 
     pub(super) fn link(file: &File, target: &Path) -> io::Result<()> {
+        let may_refuse = |errno: &Errno| matches!(*errno, Errno::NOENT | Errno::INVAL | Errno::PERM | Errno::NOSYS);
+        let is_tried = LINKS_DESCRIPTORS.load(Ordering::Relaxed);
+        if is_tried {
+            match rustix::fs::linkat(file, "", CWD, target, AtFlags::EMPTY_PATH) {
+                Err(errno) if may_refuse(&errno) => {}
+                linked => return Ok(linked?),
+            }
+        }
         let source = format!("{OPEN_FILES}/{}", file.as_raw_fd());
-        Ok(rustix::fs::linkat(CWD, source, CWD, target, AtFlags::SYMLINK_FOLLOW)?)
+        rustix::fs::linkat(CWD, source, CWD, target, AtFlags::SYMLINK_FOLLOW)?;
+        if is_tried {
+            LINKS_DESCRIPTORS.store(false, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::{LINKS_DESCRIPTORS, link, open};
+        use std::io::{ErrorKind, Write as _};
+        use std::sync::atomic::Ordering;
+
+        #[test]
+        fn a_name_is_given_once_whether_or_not_descriptors_are_linked() {
+            let folder = tempfile::tempdir().unwrap();
+            for (name, by_descriptor) in [("one", true), ("two", false)] {
+                LINKS_DESCRIPTORS.store(by_descriptor, Ordering::Relaxed);
+                // Where the file system has no such files, there is nothing to link.
+                let Some(mut file) = open(folder.path()).unwrap() else { return };
+                file.write_all(name.as_bytes()).unwrap();
+                let target = folder.path().join(name);
+                link(&file, &target).unwrap();
+                assert_eq!(std::fs::read_to_string(&target).unwrap(), name);
+                let other = open(folder.path()).unwrap().unwrap();
+                assert_eq!(link(&other, &target).unwrap_err().kind(), ErrorKind::AlreadyExists);
+                let nowhere = folder.path().join("missing/one");
+                assert_eq!(link(&other, &nowhere).unwrap_err().kind(), ErrorKind::NotFound);
+            }
+        }
     }
 }
 

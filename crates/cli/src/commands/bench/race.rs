@@ -9,6 +9,7 @@ use lakebed_delta::action::{Action, Add};
 use lakebed_storage::Store;
 use lakebed_table::{CommitOptions, OpenOptions, Prepared, PreparedDelta, Report, Snapshot, Table, TableError};
 use lakebed_transaction::Outcome;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -62,9 +63,11 @@ async fn write(
     bar: ProgressBar,
 ) -> Result<Vec<Sample>, CliError> {
     let mut samples = Vec::new();
+    let parameters = [("mode", "Append"), ("partitionBy", "[]")];
+    let parameters = parameters.map(|(key, value)| (key.to_owned(), value.into())).into_iter().collect();
     for number in 0..commits {
         let started = clock::instant();
-        let report = one(&mut table, &format!("part-{writer:05}-{number:08}"), &commit).await?;
+        let report = one(&mut table, &format!("part-{writer:05}-{number:08}"), &parameters, &commit).await?;
         let latency = started.elapsed();
         let Outcome::Committed { version, attempts } = report.outcome else {
             let reason = crate::report::reason(&report.outcome).unwrap_or_default();
@@ -79,25 +82,29 @@ async fn write(
 }
 
 /// Commits one added file, or one fragment, of this name. The file itself is not written.
-async fn one(table: &mut Table, name: &str, commit: &CommitOptions) -> Result<Report, TableError> {
+async fn one(
+    table: &mut Table,
+    name: &str,
+    parameters: &Map<String, Value>,
+    commit: &CommitOptions,
+) -> Result<Report, TableError> {
     match table.snapshot() {
         Snapshot::Lance(held) => {
             let fragment = fictitious(&held.snapshot, &format!("{name}.lance"), 1_000);
             table.append_fragments(vec![fragment], commit).await
         }
-        Snapshot::Delta(_) => table.commit_prepared(Prepared::Delta(Box::new(append_of(name))), commit).await,
+        Snapshot::Delta(_) => {
+            table.commit_prepared(Prepared::Delta(Box::new(append_of(name, parameters))), commit).await
+        }
     }
 }
 
 /// A blind append of one file, as a writer that brings its own files gives it.
-fn append_of(name: &str) -> PreparedDelta {
+fn append_of(name: &str, parameters: &Map<String, Value>) -> PreparedDelta {
     let modified_ms = clock::now_micros() / 1_000;
     let mut add = Add::new(&format!("{name}.parquet"), 1_000, modified_ms);
     add.stats = Some(Arc::from(r#"{"numRecords":1000}"#));
     let mut append = PreparedDelta::new("WRITE", vec![Action::Add(add)]);
-    append.transaction.parameters = [("mode", "Append"), ("partitionBy", "[]")]
-        .map(|(key, value)| (key.to_owned(), value.into()))
-        .into_iter()
-        .collect();
+    append.transaction.parameters.clone_from(parameters);
     append
 }
