@@ -207,20 +207,22 @@ impl<'a, F: Format> Find<'a, F> {
         self.next()
     }
 
-    /// The log was listed after the entry was read: it counts unless something above it is older, or it is gone.
+    /// The log was listed after the entry was read: it counts when every version above it is there and none of them is older. Over a
+    /// hole nobody can tell: it may have been written when its number had been freed and those right above it still stood.
     fn believed(&mut self, version: Version) -> Found {
-        let at = self.entries.iter().find(|entry| entry.version == version).copied();
-        let is_older = |above: &EntryRef, at: EntryRef| {
-            above.version > version && above.modified_ms.saturating_add(self.clocks_apart_ms) < at.modified_ms
-        };
-        match at {
-            Some(at) if !self.entries.iter().any(|above| is_older(above, at)) => Found::Committed(version),
-            Some(_) | None => {
-                let oldest =
-                    reach(&mut self.entries).map(|oldest| version.next().map_or(oldest, |next| oldest.max(next)));
-                Found::OutOfReach { oldest }
-            }
+        self.entries.sort_unstable_by_key(|entry| entry.version);
+        self.entries.dedup_by_key(|entry| entry.version);
+        let from = self.entries.iter().skip_while(|entry| entry.version < version);
+        let above: Vec<&EntryRef> = from.collect();
+        let is_there = above.first().is_some_and(|first| first.version == version);
+        let written_ms = above.first().map(|first| first.modified_ms);
+        let follows = |pair: &[&EntryRef]| matches!(pair, [one, next] if one.version.next() == Some(next.version));
+        let is_older = |entry: &&EntryRef| Some(entry.modified_ms.saturating_add(self.clocks_apart_ms)) < written_ms;
+        if is_there && above.windows(2).all(follows) && !above.iter().any(is_older) {
+            return Found::Committed(version);
         }
+        let oldest = reach(&mut self.entries).map(|oldest| version.next().map_or(oldest, |next| oldest.max(next)));
+        Found::OutOfReach { oldest }
     }
 
     fn not_found(&self) -> Found {

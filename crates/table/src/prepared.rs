@@ -317,7 +317,16 @@ impl Table {
                 Found::Committed(version) => {
                     return Ok(Report::of(Outcome::Committed { version, attempts: 0 }, transaction.id));
                 }
-                Found::InNone { .. } | Found::OutOfReach { .. } => held,
+                // It was seen where nobody can tell whether it was committed: it must not land a second time.
+                Found::OutOfReach { oldest: Some(oldest) } => {
+                    let last_answer =
+                        format!("an entry with its id stands below version {oldest}, where a cleanup left a hole");
+                    return Ok(Report::of(
+                        Outcome::Unknown { tried: oldest, attempts: 0, last_answer },
+                        transaction.id,
+                    ));
+                }
+                Found::InNone { .. } | Found::OutOfReach { oldest: None } => held,
             },
             Some(_) | None => held,
         };

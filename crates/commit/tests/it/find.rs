@@ -77,7 +77,9 @@ fn a_hole_that_a_cleanup_left_cuts_the_log() {
         search(&PLAIN, "t7", None, &[5, 6, 8, 9]),
         Found::InNone { oldest: Version::new(8), newest: Version::new(9) }
     );
-    assert_eq!(search(&PLAIN, "t5", Some(4), &[5, 6, 8, 9]), Found::Committed(Version::new(5)));
+    // 5 may have landed late, in a number that had been freed, when 7 still stood.
+    assert_eq!(search(&PLAIN, "t5", Some(4), &[5, 6, 8, 9]), Found::OutOfReach { oldest: Some(Version::new(8)) });
+    assert_eq!(search(&PLAIN, "t8", Some(4), &[5, 6, 8, 9]), Found::Committed(Version::new(8)));
 }
 
 #[test]

@@ -68,7 +68,8 @@ fn lance_second_half() {
 /// in 1,002,998 by a refresh; 28,324 has an entry that lands between a search's look at an empty log and its answer; in 53,731 a sleeper fills a
 /// number that was freed right below a young version, and offers the same once more; in 904,994 the create of an offer that ended in *unknown*
 /// lands in a freed number after the next offer was committed; in 1,159,976 a sleeper's entry is read before it is withdrawn and not listed after it;
-/// in 1,277,511 ours was delivered twice, cleaned away, and its number filled before it was read; in 1,416,790 a create of the first of two offers lands in a number that a cleanup freed between its listing and its reading; in 1,945,388 a store that breaks most requests lists in pages of one.
+/// in 1,277,511 ours was delivered twice, cleaned away, and its number filled before it was read; in 1,416,790 a create of the first of two offers lands in a number that a cleanup freed between its listing and its reading; in lance's 1,112,391 a search
+/// finds what a sleeper put into a freed number below a hole; in 1,945,388 a store that breaks most requests lists in pages of one.
 #[test]
 fn seeds_that_once_failed_break_no_rule() {
     for (format, seed) in [
@@ -79,6 +80,7 @@ fn seeds_that_once_failed_break_no_rule() {
         (Format::Delta, 1_229_624),
         (Format::Delta, 1_416_790),
         (Format::Delta, 1_945_388),
+        (Format::Lance, 1_112_391),
         (Format::Lance, 53_731),
         (Format::Lance, 904_994),
         (Format::Lance, 1_277_511),
