@@ -61,6 +61,27 @@ async fn a_transaction_travels_as_bytes_and_lands_once() {
     }
 }
 
+/// Where a cleanup left a hole above it, nobody can tell whether it was committed.
+#[tokio::test]
+async fn what_was_seen_below_a_hole_lands_no_second_time() {
+    let (store, mut rival) = three_rows(TableFormat::Delta).await;
+    let actions = concat!(
+        r#"{"commitInfo":{"operation":"WRITE","txnId":"given-twice"}}"#,
+        "\n",
+        r#"{"add":{"path":"a.parquet","partitionValues":{},"size":9,"modificationTime":0,"dataChange":true}}"#
+    );
+    let prepared = || Prepared::from_bytes(TableFormat::Delta, Bytes::from_static(actions.as_bytes()));
+    let at = committed(&opened(&store).await.commit_prepared(prepared(), &once()).await.unwrap());
+    for id in [4, 5] {
+        committed(&add(&mut rival, &[id]).await);
+    }
+    let mut table = opened(&store).await;
+    store.delete(&format!("_delta_log/{:020}.json", at + 1)).await.unwrap();
+    let report = table.commit_prepared(prepared(), &once()).await.unwrap();
+    let is_unknown = matches!(report.outcome, Outcome::Unknown { .. });
+    assert!(is_unknown && report.transaction_id.as_str() == "given-twice", "{:?}", report.outcome);
+}
+
 /// Files that go and a predicate that was read are judged: an append of rows that meet the predicate is in the way.
 #[tokio::test]
 async fn what_an_engine_read_is_judged() {
